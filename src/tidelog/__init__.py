@@ -1,0 +1,1 @@
+"""Tidelog keeps Datalog materialisations true while facts and rules come and go."""

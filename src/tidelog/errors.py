@@ -1,0 +1,114 @@
+"""One tree of errors.
+
+What      : every error that Tidelog raises on purpose is a `TidelogError`; it carries one or more `Problem`s.
+Idea      : a problem has a stable code, a place, a sentence and a remedy, so that a person can act on it and a program can match it.
+Invariant : problems of one program are collected and raised together, ordered by place; raising one changes nothing in an engine.
+Never     : this module knows nothing of rules, facts or backends; everything else may import it.
+
+Codes: E1xx the text of a program, E2xx its meaning, E3xx facts and updates, E4xx budgets, E5xx evaluation,
+E6xx stored state, E7xx Spark, pipelines and configuration, E8xx wrong use of the interface, E9xx our own faults.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a problem is: a source (file name or `<rules>`), a 1-based line and column, and the line's text if known."""
+
+    source: str
+    line: int
+    column: int
+    text: str | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.source}:{self.line}:{self.column}"
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong: a code that never changes its meaning, a sentence, and what to do about it."""
+
+    code: str
+    sentence: str
+    place: Place | None = None
+    remedy: str | None = None
+    related: tuple[tuple[Place, str], ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterable[str]:
+        where = f"{self.place}  " if self.place else ""
+        yield f"{where}{self.code}  {self.sentence}"
+        if self.place and self.place.text is not None:
+            yield from _excerpt(self.place, self.remedy)
+        elif self.remedy:
+            yield f"  {self.remedy}"
+        for place, note in self.related:
+            yield f"  {place}  {note}"
+            if place.text is not None:
+                yield f"  {place.line} |  {place.text}"
+
+
+def _excerpt(place: Place, remedy: str | None) -> Iterable[str]:
+    """The source line, and under it a caret with the remedy beside it."""
+    gutter = f"  {place.line} |  "
+    yield gutter + (place.text or "")
+    yield " " * (len(gutter) + place.column - 1) + "^" + (f"      {remedy}" if remedy else "")
+
+
+class TidelogError(Exception):
+    """The root of the tree. `problems` holds what is wrong; `code` is the first problem's code."""
+
+    def __init__(self, problems: Problem | Iterable[Problem]) -> None:
+        found = (problems,) if isinstance(problems, Problem) else tuple(problems)
+        if not found:
+            raise ValueError("an error needs at least one problem")
+        self.problems = found
+        super().__init__("\n".join(str(problem) for problem in found))
+
+    @property
+    def code(self) -> str:
+        """The stable code of the first problem."""
+        return self.problems[0].code
+
+    @classmethod
+    def of(cls, code: str, sentence: str, *, place: Place | None = None, remedy: str | None = None) -> TidelogError:
+        """An error with a single problem."""
+        return cls(Problem(code, sentence, place, remedy))
+
+
+class ProgramError(TidelogError):
+    """A program cannot be read or has no meaning (E1xx, E2xx)."""
+
+
+class UpdateError(TidelogError):
+    """Facts or an update do not fit the program (E3xx)."""
+
+
+class BudgetError(TidelogError):
+    """A budget is used up; the last good version is intact (E4xx)."""
+
+
+class EvaluationError(TidelogError):
+    """A rule cannot be evaluated: overflow, division by zero, incomparable values (E5xx)."""
+
+
+class StateError(TidelogError):
+    """Stored state is missing, damaged or of another program or format (E6xx)."""
+
+
+class PipelineError(TidelogError):
+    """Configuration, sources, sinks or Spark (E7xx)."""
+
+
+class UsageError(TidelogError):
+    """The interface is used wrongly: unknown relation, rule, strategy or option (E8xx)."""
+
+
+class LawError(TidelogError):
+    """The materialisation differs from recomputation: a fault of ours (E9xx)."""

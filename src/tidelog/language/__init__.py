@@ -1,0 +1,1 @@
+"""Text becomes a program: terms, values, parser, printer, dialects."""

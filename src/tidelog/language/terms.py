@@ -1,0 +1,185 @@
+"""What a program is made of: terms, literals, rules.
+
+What      : immutable values; the parser makes them, everything else reads them.
+Idea      : one small vocabulary for every dialect, so that analysis, planning and the reference never see text.
+Invariant : equality ignores places; `1`, `1.0`, `True` and `"1"` are four different constants.
+Never     : no evaluation and no text here (see values.py, printer.py, parser.py).
+
+Anonymous variables (`_`) are ordinary variables whose names no user can write: `_:0`, `_:1`, ... numbered per rule
+in order of appearance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tidelog.errors import Place
+
+Value = int | float | str | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A named or anonymous variable."""
+
+    name: str
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether the user wrote `_`."""
+        return self.name.startswith("_:")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constant:
+    """A typed constant; `Constant(1) != Constant(1.0) != Constant(True)`."""
+
+    value: Value
+    place: Place | None = field(default=None, repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value).__name__, self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function applied to terms: `+ - * / % ^`, `neg`, `abs`, `min`, `max`, `cat`, `strlen`, `substr`."""
+
+    function: str
+    arguments: tuple[Term, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+Term = Variable | Constant | Call
+
+
+@dataclass(frozen=True, slots=True)
+class Atom:
+    """A relation applied to terms. In a body its terms are variables and constants or calls over bound variables."""
+
+    relation: str
+    terms: tuple[Term, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`!atom`. Variables that occur nowhere else in the rule are existential inside it."""
+
+    atom: Atom
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """`left op right`, op one of `= != < <= > >=`, `match`, `contains`, `!match`, `!contains`.
+
+    `=` binds a variable when the other side is bound. `match(pattern, text)` and `contains(part, text)` keep their
+    argument order: left is the pattern or part.
+    """
+
+    op: str
+    left: Term
+    right: Term
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """`result = function value : { body }`; `value` is None for `count`.
+
+    Grouped by the variables that occur both in the aggregate and elsewhere in the rule (`result` is no such
+    variable). Every distinct substitution of the body's variables counts once. Over no substitution `count` and
+    `sum` give 0 and the others no result.
+    """
+
+    result: Term
+    function: str
+    value: Term | None
+    body: tuple[Literal, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+Literal = Atom | Negation | Comparison | Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """`name: head :- body.` Rules are compared with their names; `canonical_text(rule)` is their identity without."""
+
+    head: Atom
+    body: tuple[Literal, ...]
+    name: str | None = None
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A ground fact as written in a program."""
+
+    relation: str
+    values: tuple[Constant, ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """`.decl relation(name: type, ...)`; types are `number`, `unsigned`, `float`, `symbol`, `bool` or `any`."""
+
+    relation: str
+    columns: tuple[tuple[str, str], ...]
+    place: Place | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Rules, facts, declarations and the relations named by `.input` and `.output` (with their options)."""
+
+    rules: tuple[Rule, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    declarations: tuple[Declaration, ...] = ()
+    inputs: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    outputs: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+
+
+def variables(part: Term | Literal) -> Iterator[Variable]:
+    """Every occurrence of a variable in a term or literal, left to right, aggregates' bodies included."""
+    match part:
+        case Variable():
+            yield part
+        case Constant():
+            return
+        case Call(arguments=parts) | Atom(terms=parts):
+            for inner in parts:
+                yield from variables(inner)
+        case Negation(atom=atom):
+            yield from variables(atom)
+        case Comparison(left=left, right=right):
+            yield from variables(left)
+            yield from variables(right)
+        case Aggregate(result=result, value=value, body=body):
+            yield from variables(result)
+            if value is not None:
+                yield from variables(value)
+            for literal in body:
+                yield from variables(literal)
+
+
+def atoms(literal: Literal) -> Iterator[tuple[Atom, bool]]:
+    """The atoms of a literal with whether they occur monotonically: False under `!` and inside aggregates."""
+    match literal:
+        case Atom():
+            yield literal, True
+        case Negation(atom=atom):
+            yield atom, False
+        case Aggregate(body=body):
+            for inner in body:
+                for atom, _ in atoms(inner):
+                    yield atom, False
+        case Comparison():
+            return
