@@ -1,0 +1,118 @@
+"""The narrow waist: what a strategy may ask of a backend.
+
+What      : a protocol of coarse calls, each over all the rules of a stage at once; a strategy is a schedule of such
+            calls and knows nothing else: no array, no DataFrame, no file.
+Idea      : DESIGN section 2; facts are referred to by opaque `Facts`, sets of facts are marks (planning/views.py).
+Invariant : one call is at most one Spark job, or a handful of compiled loops; its cost follows what it touches.
+Contract  : 1. `derive` enumerates every rule instance with a driving fact exactly once (asserted by tests that count).
+            2. marks change only through `mark` and the `add` of `derive`, `evaluate` and `expand`; the store journals every
+               fact whose marks change, so that `commit` and `rollback` cost what the transaction touched.
+            3. facts found by a call are distinct, and marks given by a call are not seen by that same call's matching
+               unless the matching views name them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeVar
+
+from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
+from tidelog.planning.views import Mark, Matching, View
+
+
+class Facts(Protocol):
+    """An opaque set of stored facts, of any relations. Its length is its number of facts."""
+
+    def __len__(self) -> int:
+        """The number of facts."""
+
+    def __bool__(self) -> bool:
+        """Whether there is any fact."""
+
+
+F = TypeVar("F", bound=Facts)
+
+
+class Store(Protocol[F]):
+    """What a backend offers to strategies."""
+
+    # -- sets of facts ---------------------------------------------------------------------------------------------
+
+    def nothing(self) -> F:
+        """The empty set."""
+
+    def union(self, parts: Iterable[F]) -> F:
+        """The union of sets."""
+
+    def of(self, facts: F, relations: Iterable[str]) -> F:
+        """The facts of the given relations."""
+
+    def restrict(self, facts: F, view: View) -> F:
+        """The given facts that are in the view."""
+
+    def select(self, relations: Iterable[str], view: View) -> F:
+        """Every stored fact of the relations that is in the view: a pass over the relations, for bulk work only."""
+
+    def touched(self, relations: Iterable[str], view: View) -> F:
+        """The facts journalled in this transaction that are in the view: costs what the transaction touched."""
+
+    def mark(self, facts: F, add: Mark = Mark(0), remove: Mark = Mark(0)) -> None:
+        """Give and take marks."""
+
+    def size(self, relation: str) -> int:
+        """How many facts the relation has in the materialisation (about; for estimates)."""
+
+    # -- rules -----------------------------------------------------------------------------------------------------
+
+    def derive(
+        self,
+        stage: Stage,
+        driving: F,
+        blocking: F,
+        matching: Matching,
+        heads: View,
+        add: Mark,
+        phase: str,
+    ) -> F:
+        """The heads of the stage's rule instances in which a driving fact matches a positive atom, or a blocking fact
+        matches a negated one, the other literals are matched as `matching` says, and the head is in the view `heads`.
+
+        The literal driven by a blocking fact must itself hold (its own absence is tested as for a literal after it), so
+        the caller chooses absence views of the version in which the instance exists. Found heads get the marks `add`;
+        `heads` should exclude facts that carry them. A head that is not stored yet counts as a fact without marks.
+        Only relations below the stage occur in negated atoms, so blocking facts never come from the stage.
+        """
+
+    def evaluate(
+        self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, heads: View, add: Mark, phase: str
+    ) -> F:
+        """As `derive`, over all instances of the given rules of the stage: initial evaluation, added and removed rules."""
+
+    def supported(self, stage: Stage, facts: F, matching: Matching, phase: str) -> F:
+        """Those of the given facts that are the head of at least one instance; stops at the first for each fact."""
+
+    def expand(
+        self, stage: Stage, facts: F, matching: Matching, bodies: View, add: Mark, limit: int, phase: str
+    ) -> tuple[F, F]:
+        """The stage's own body facts, in the view `bodies`, of at most about `limit` instances per given head.
+
+        They get the marks `add`. Second result: the given facts whose instances have all been looked at.
+        """
+
+    def count(
+        self, stage: Stage, driving: F, blocking: F, matching: Matching, sign: int, phase: str
+    ) -> F:
+        """As `derive`, but adds `sign` to the derivation count of the head once per instance; the heads touched."""
+
+    def count_all(self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, sign: int, phase: str) -> F:
+        """As `evaluate`, but counting."""
+
+    def uncounted(self, facts: F) -> F:
+        """Those of the given facts whose derivation count is zero."""
+
+    def regroup(self, rule: GroupRule, changed: F, phase: str) -> tuple[F, F]:
+        """The aggregate facts to insert and to delete, given the body facts that changed: touches only their groups.
+
+        The body relation is read in the view NOW; results are compared with the aggregate facts in the view OLD.
+        Both results carry no new marks.
+        """

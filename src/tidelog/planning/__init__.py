@@ -1,0 +1,1 @@
+"""A rule becomes join plans over views: lowering, join order, plans."""

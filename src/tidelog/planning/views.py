@@ -1,0 +1,92 @@
+"""Views: named sets of facts that rule atoms are matched in.
+
+What      : a fact carries a few marks (bits); a view is the set of facts with some marks and without others.
+Idea      : the papers write a maintenance step as rules whose atoms are matched in different sets of facts,
+            `H^A <- B1^(I\\N), ..., Bi^N, ..., Bn^I` (Motik et al. 2015, section 3); sets are bits on a fact.
+Invariant : outside a transaction a fact has OLD = NOW and WAS_EXPLICIT = EXPLICIT, and no other mark except MARKED
+            and POSITIVE, which may outlive an update (look-ahead).
+Never     : no data here; a backend decides how marks are stored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntFlag
+
+
+class Mark(IntFlag):
+    """The sets that a fact can be in."""
+
+    OLD = 1 << 0  #: in the materialisation before this update
+    NOW = 1 << 1  #: in the materialisation as far as it is known
+    WAS_EXPLICIT = 1 << 2  #: explicit before this update
+    EXPLICIT = 1 << 3  #: explicit after this update
+    DELTA = 1 << 4  #: drives the current round (N in the papers)
+    NEXT = 1 << 5  #: derived in this round, drives the next one (A in the papers)
+    CHECKED = 1 << 6  #: C: under check by backward chaining
+    PROVED = 1 << 7  #: P: proved from facts that stay
+    DELAYED = 1 << 8  #: Y: derivable, but nobody asked yet
+    DISPROVED = 1 << 9  #: S: checked, and no proof exists
+    EXPANDED = 1 << 10  #: every support of the fact has been looked at
+    MARKED = 1 << 11  #: the next update will (over)delete it
+    POSITIVE = 1 << 12  #: deleted by this update, inserted again by the next
+    TOUCHED = 1 << 13  #: the store's own: already in the journal of this transaction
+    CANDIDATE = 1 << 14  #: the strategy's own, for one schedule step
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """The facts that carry every mark of `inside` and none of `outside`."""
+
+    inside: Mark = Mark(0)
+    outside: Mark = Mark(0)
+
+    @property
+    def care(self) -> int:
+        """The marks that matter: a fact is in the view iff `marks & care == inside`."""
+        return int(self.inside | self.outside)
+
+    def contains(self, marks: int) -> bool:
+        """Whether a fact with these marks is in the view."""
+        return marks & self.care == int(self.inside)
+
+
+OLD = View(Mark.OLD)
+NOW = View(Mark.NOW)
+KEPT = View(Mark.OLD | Mark.NOW)
+INSERTED = View(Mark.NOW, Mark.OLD)
+DELETED = View(Mark.OLD, Mark.NOW)
+ANY = View()
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """Which view each body literal is matched in, seen from the literal that drives.
+
+    Positive atoms before the driving literal are matched in `before`, those after it in `after`; atoms whose
+    relation lies below the component in `lower_before` and `lower_after` (by default the same views).
+    A negated atom holds when each of the views in `absent_before` / `absent_after` has no match.
+    Without a driving literal everything counts as after.
+    """
+
+    before: View
+    after: View
+    absent_before: tuple[View, ...]
+    absent_after: tuple[View, ...]
+    lower_before: View | None = None
+    lower_after: View | None = None
+
+    def view(self, *, is_before: bool, is_lower: bool) -> View:
+        """The view of a positive atom."""
+        if is_before:
+            return self.lower_before if is_lower and self.lower_before is not None else self.before
+        return self.lower_after if is_lower and self.lower_after is not None else self.after
+
+    def absent(self, *, is_before: bool) -> tuple[View, ...]:
+        """The views in which a negated atom has no match."""
+        return self.absent_before if is_before else self.absent_after
+
+
+def everywhere(view: View) -> Matching:
+    """Every literal in one view: the instances of a rule in one version."""
+    return Matching(view, view, (view,), (view,))
