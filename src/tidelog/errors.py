@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ class TidelogError(Exception):
         return self.problems[0].code
 
     @classmethod
-    def of(cls, code: str, sentence: str, *, place: Place | None = None, remedy: str | None = None) -> TidelogError:
+    def of(cls, code: str, sentence: str, *, place: Place | None = None, remedy: str | None = None) -> Self:
         """An error with a single problem."""
         return cls(Problem(code, sentence, place, remedy))
 

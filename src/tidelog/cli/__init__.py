@@ -1,0 +1,91 @@
+"""The command line: `tidelog COMMAND ...`.
+
+What      : reads the arguments, calls one command, turns its outcome into an exit code.
+Idea      : a command is a module beside this one with `register(subparsers)`, which describes its arguments, and
+            `run(args) -> int`, which does the work. To add one, add its name to `COMMANDS`.
+Invariant : exit code 0 means fine, 1 that the user's input is wrong (every `TidelogError`), 2 that we failed.
+            Results go to stdout; problems go to stderr.
+Never     : no work at import time: a command imports what is heavy (engine, Spark, Numba) inside `run`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module, metadata
+from typing import Any, NoReturn
+
+from tidelog.errors import TidelogError, UsageError
+from tidelog.observe.logs import configure
+
+COMMANDS: tuple[str, ...] = ()
+"""The commands in the order in which `tidelog --help` lists them; each is a module of this package."""
+
+FINE, WRONG_INPUT, OUR_FAULT, INTERRUPTED = 0, 1, 2, 130
+
+Subparsers = Any
+"""What `register` is given: the object that `ArgumentParser.add_subparsers` returns (argparse has no public name for it)."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; the arguments are those of the process unless given."""
+    try:
+        args = _parser().parse_args(argv)
+        configure(level=args.log_level, form=args.log_format)
+        code: int = args.run(args)
+        sys.stdout.flush()
+        return code
+    except TidelogError as error:
+        print(error, file=sys.stderr)
+        return WRONG_INPUT
+    except SystemExit as leaving:  # argparse leaves this way after --help and --version
+        return leaving.code if isinstance(leaving.code, int) else FINE
+    except BrokenPipeError:
+        return _reader_left()
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return INTERRUPTED
+    except Exception as error:
+        return _we_failed(error)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are our errors, so that wrong arguments end like any other wrong input."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse would print before leaving with a code that means something else here."""
+        raise UsageError.of("E801", message, remedy=f"see: {self.prog} --help")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="tidelog", description="Keeps Datalog materialisations true while facts and rules come and go."
+    )
+    parser.add_argument("--version", action="version", version=f"tidelog {metadata.version('tidelog')}")
+    levels = ("debug", "info", "warning", "error")
+    parser.add_argument("--log-level", choices=levels, default="warning", help="how much to log (default: %(default)s)")
+    parser.add_argument("--log-format", choices=("text", "json"), default="text", help="(default: %(default)s)")
+    subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name in COMMANDS:
+        command = import_module(f"{__name__}.{name}")
+        command.register(subparsers)
+        subparsers.choices[name].set_defaults(run=command.run)
+    return parser
+
+
+def _reader_left() -> int:
+    """`tidelog ... | head`: nobody reads on, which is no fault; give the interpreter's last flush a place to go."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return FINE
+
+
+def _we_failed(error: Exception) -> int:
+    if os.environ.get("TIDELOG_TRACEBACK"):
+        traceback.print_exception(error)
+    print(f"E900  this is a fault of Tidelog, not of your input: {type(error).__name__}: {error}", file=sys.stderr)
+    if not os.environ.get("TIDELOG_TRACEBACK"):
+        print("  set TIDELOG_TRACEBACK=1 and run again to see where", file=sys.stderr)
+    return OUR_FAULT
