@@ -1,0 +1,1 @@
+"""The papers, literally: short pure Python over sets of facts, one module per algorithm; the executable specification."""

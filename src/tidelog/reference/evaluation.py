@@ -1,0 +1,312 @@
+"""Rule instances over views: the short, obviously right evaluator that all reference algorithms share.
+
+What      : `instances(rule, views)` enumerates `H <- B1^X1, ..., Bn^Xn`: literal i is matched in view i. An atom finds
+            its fact there, a negated atom must have none there, an aggregate's body is matched there.
+Idea      : literals are taken when they are ready: filters as soon as their variables are bound, then the atom with the
+            fewest candidate facts. The order changes the cost, never the instances.
+Invariant : every instance is yielded exactly once; two instances of a rule differ in their substitution.
+Never     : no maintenance and no strata here; whoever calls chooses the views.
+
+Of several filters that are ready, those that cannot fail come first, then in the order of the rule; a guard such as
+`y != 0` protects the division after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+from tidelog.errors import EvaluationError, ProgramError
+from tidelog.language.terms import (
+    Aggregate,
+    Atom,
+    Call,
+    Comparison,
+    Constant,
+    Literal,
+    Negation,
+    Rule,
+    Term,
+    Variable,
+    variables,
+)
+from tidelog.language.values import aggregate, apply, compare
+from tidelog.reference.facts import FactSet, GroundFact, Key, Union, View, Without, from_fact, from_key, to_fact, to_key
+
+__all__ = [
+    "FactSet",
+    "GroundFact",
+    "Instance",
+    "Key",
+    "Substitution",
+    "Union",
+    "View",
+    "Without",
+    "driven",
+    "from_fact",
+    "head_bound",
+    "holds",
+    "instances",
+    "positive_atoms",
+    "to_fact",
+    "uniform",
+]
+
+Substitution = Mapping[str, Key]
+
+
+class Instance(NamedTuple):
+    """A rule instance: its head, the facts of its positive atoms in their order, and its substitution."""
+
+    rule: Rule
+    head: GroundFact
+    body: tuple[GroundFact, ...]
+    substitution: tuple[tuple[str, Key], ...]
+
+
+def positive_atoms(rule: Rule) -> list[int]:
+    """The positions of the positive atoms in the body."""
+    return [position for position, literal in enumerate(rule.body) if isinstance(literal, Atom)]
+
+
+def uniform(rule: Rule, atoms: View, below: View) -> list[View]:
+    """Views that match every atom in one view; `below` is for negated atoms and aggregates."""
+    return [atoms if isinstance(literal, Atom) else below for literal in rule.body]
+
+
+def driven(rule: Rule, position: int, before: View, at: View, after: View, below: View) -> list[View]:
+    """Views of `B1^before, ..., Bi^at, ..., Bn^after`, i being a position in the body."""
+    views = uniform(rule, after, below)
+    for earlier in range(position):
+        views[earlier] = before if isinstance(rule.body[earlier], Atom) else below
+    views[position] = at
+    return views
+
+
+def instances(
+    rule: Rule, views: Sequence[View], head: GroundFact | None = None, substitution: Substitution | None = None
+) -> Iterator[Instance]:
+    """The instances of a rule whose i-th literal is matched in the i-th view; with a head, only those of that head."""
+    start = dict(substitution or {})
+    checks: list[Comparison] = []
+    if head is not None:
+        bound = head_bound(rule.head, head)
+        if bound is None:
+            return
+        start.update(bound)
+        checks = [
+            Comparison("=", term, Constant(from_key(key)))
+            for term, key in zip(rule.head.terms, head[1])
+            if isinstance(term, Call)
+        ]
+    goals = [*enumerate(rule.body), *((len(rule.body) + number, check) for number, check in enumerate(checks))]
+    outside = {variable.name for variable in variables(rule.head)}
+    for found, facts in _solve(goals, views, start, outside):
+        yield Instance(
+            rule,
+            (rule.head.relation, tuple(_key(term, found) for term in rule.head.terms)) if head is None else head,
+            tuple(facts[position] for position in sorted(facts)),
+            tuple(sorted(found.items())),
+        )
+
+
+def head_bound(atom: Atom, fact: GroundFact) -> dict[str, Key] | None:
+    """The substitution that makes the atom's variables and constants equal to the fact, or None; calls are ignored."""
+    relation, keys = fact
+    if atom.relation != relation or len(atom.terms) != len(keys):
+        return None
+    found: dict[str, Key] = {}
+    for term, key in zip(atom.terms, keys):
+        if isinstance(term, Variable):
+            if found.setdefault(term.name, key) != key:
+                return None
+        elif isinstance(term, Constant) and to_key(term.value) != key:
+            return None
+    return found
+
+
+def holds(literal: Literal, substitution: Substitution, view: View) -> bool:
+    """Whether a literal of an instance is true in another view; the substitution is the instance's."""
+    return any(True for _ in _solve([(0, literal)], [view], dict(substitution), set(substitution)))
+
+
+_T = TypeVar("_T")
+_Goals = list[tuple[int, Literal]]
+_Found = tuple[dict[str, Key], dict[int, GroundFact]]
+
+
+def _solve(goals: _Goals, views: Sequence[View], start: dict[str, Key], outside: set[str]) -> Iterator[_Found]:
+    """Every substitution that makes all goals true, with the facts of the positive atoms by position."""
+    scope = outside | set(start) | {name for _, literal in goals for name in _binds(literal)}
+
+    def step(rest: _Goals, found: dict[str, Key], facts: dict[int, GroundFact]) -> Iterator[_Found]:
+        if not rest:
+            yield found, facts
+            return
+        chosen = _choose(rest, views, found, scope)
+        position, literal = chosen
+        others = [goal for goal in rest if goal is not chosen]
+        if isinstance(literal, Atom):
+            for fact in views[position].matching(literal.relation, _bound(literal, found)):
+                for extended, calls in _match(literal, fact, found):
+                    yield from step(others + [(-1, call) for call in calls], extended, {**facts, position: fact})
+        else:
+            view: View = views[position] if 0 <= position < len(views) else FactSet()
+            for extended in _filter(literal, view, found, scope):
+                yield from step(others, extended, facts)
+
+    return step(goals, start, {})
+
+
+def _choose(rest: _Goals, views: Sequence[View], found: Substitution, scope: set[str]) -> tuple[int, Literal]:
+    """The next literal: a ready filter that cannot fail, any ready filter, else the atom with the fewest candidates."""
+    ready = [goal for goal in rest if not isinstance(goal[1], Atom) and _is_ready(goal[1], found, scope)]
+    if ready:
+        return next((goal for goal in ready if not _can_fail(goal[1])), ready[0])
+    atoms = [goal for goal in rest if isinstance(goal[1], Atom)]
+    if len(atoms) == 1:
+        return atoms[0]
+    if atoms:
+        return min(atoms, key=lambda goal: _candidates(goal[1], views[goal[0]], found))
+    place = rest[0][1].place
+    raise ProgramError.of(
+        "E202", "a rule cannot be evaluated: a variable is bound by no positive atom", place=place,
+        remedy="let every variable occur in a positive atom of the body",
+    )  # fmt: skip
+
+
+def _candidates(literal: Literal, view: View, found: Substitution) -> int:
+    return view.estimate(literal.relation, _bound(literal, found)) if isinstance(literal, Atom) else 0
+
+
+def _binds(literal: Literal) -> set[str]:
+    """The variables that a literal can bind for others: those of atoms and comparisons, and an aggregate's result."""
+    match literal:
+        case Atom() | Comparison():
+            return {variable.name for variable in variables(literal)}
+        case Aggregate(result=result):
+            return {variable.name for variable in variables(result)}
+        case Negation():
+            return set()
+
+
+def _is_ready(literal: Literal, found: Substitution, scope: set[str]) -> bool:
+    match literal:
+        case Comparison(op=op, left=left, right=right):
+            unbound = [side for side in (left, right) if not _is_bound(side, found)]
+            return not unbound or (op == "=" and len(unbound) == 1 and isinstance(unbound[0], Variable))
+        case Aggregate(result=result):
+            inner = _inside(literal) & scope
+            return inner <= found.keys() and (isinstance(result, Variable) or _is_bound(result, found))
+        case _:
+            return all(variable.name in found or variable.name not in scope for variable in variables(literal))
+
+
+def _inside(literal: Aggregate) -> set[str]:
+    names = {variable.name for inner in literal.body for variable in variables(inner)}
+    return names if literal.value is None else names | {variable.name for variable in variables(literal.value)}
+
+
+def _can_fail(literal: Literal) -> bool:
+    """Whether evaluating the literal can raise: it calls a function, aggregates, or orders values."""
+    match literal:
+        case Comparison(op=op, left=left, right=right):
+            return op not in ("=", "!=") or isinstance(left, Call) or isinstance(right, Call)
+        case Aggregate():
+            return True
+        case Negation(atom=atom):
+            return any(isinstance(term, Call) for term in atom.terms)
+        case Atom():
+            return False
+
+
+def _is_bound(term: Term, found: Substitution) -> bool:
+    return all(variable.name in found for variable in variables(term))
+
+
+def _bound(atom: Atom, found: Substitution) -> dict[int, Key]:
+    """The keys that are known at the atom's positions; calls are checked later, because they may fail."""
+    bound: dict[int, Key] = {}
+    for position, term in enumerate(atom.terms):
+        if isinstance(term, Constant):
+            bound[position] = to_key(term.value)
+        elif isinstance(term, Variable) and term.name in found:
+            bound[position] = found[term.name]
+    return bound
+
+
+def _match(atom: Atom, fact: GroundFact, found: dict[str, Key]) -> Iterator[tuple[dict[str, Key], list[Comparison]]]:
+    """The substitution extended by matching an atom with a fact, and the comparisons that its calls leave to do."""
+    extended, calls = dict(found), []
+    if len(atom.terms) != len(fact[1]):
+        return
+    for term, key in zip(atom.terms, fact[1]):
+        if isinstance(term, Variable):
+            if extended.setdefault(term.name, key) != key:
+                return
+        elif isinstance(term, Call):
+            calls.append(Comparison("=", term, Constant(from_key(key))))
+        elif to_key(term.value) != key:
+            return
+    yield extended, calls
+
+
+def _filter(literal: Literal, view: View, found: dict[str, Key], scope: set[str]) -> Iterator[dict[str, Key]]:
+    """The substitution, extended by what the literal binds, if the literal is true."""
+    match literal:
+        case Comparison():
+            yield from _compare(literal, found)
+        case Negation(atom=atom):
+            goals: _Goals = [(0, atom)]
+            if not any(True for _ in _solve(goals, [view], found, scope)):
+                yield found
+        case Aggregate():
+            yield from _aggregate(literal, view, found)
+        case Atom():
+            raise TypeError("an atom is matched, not filtered")
+
+
+def _compare(literal: Comparison, found: dict[str, Key]) -> Iterator[dict[str, Key]]:
+    for side, other in ((literal.left, literal.right), (literal.right, literal.left)):
+        if isinstance(side, Variable) and side.name not in found:
+            yield {**found, side.name: _key(other, found)}
+            return
+    left, right = _key(literal.left, found), _key(literal.right, found)
+    if _at(literal, lambda: compare(literal.op, from_key(left), from_key(right))):
+        yield found
+
+
+def _aggregate(literal: Aggregate, view: View, found: dict[str, Key]) -> Iterator[dict[str, Key]]:
+    goals = list(enumerate(literal.body))
+    groups = [inner for inner, _ in _solve(goals, [view] * len(goals), found, set(found))]
+    value = literal.value
+    members = [from_key(_key(value, inner)) if value is not None else 0 for inner in groups]
+    result = _at(literal, lambda: aggregate(literal.function, members))
+    if result is None:
+        return
+    if isinstance(literal.result, Variable) and literal.result.name not in found:
+        yield {**found, literal.result.name: to_key(result)}
+    elif _key(literal.result, found) == to_key(result):
+        yield found
+
+
+def _key(term: Term, found: Substitution) -> Key:
+    """The key of a term under a substitution; raises EvaluationError with the place of the call that has no value."""
+    match term:
+        case Variable(name=name):
+            return found[name]
+        case Constant(value=value):
+            return to_key(value)
+        case Call(function=function, arguments=arguments):
+            values = [from_key(_key(argument, found)) for argument in arguments]
+            return to_key(_at(term, lambda: apply(function, values)))
+
+
+def _at(part: Call | Comparison | Aggregate, evaluate: Callable[[], _T]) -> _T:
+    """Evaluate, and say where in the program it failed."""
+    try:
+        return evaluate()
+    except EvaluationError as error:
+        raise EvaluationError.of(
+            error.code, error.problems[0].sentence, place=part.place, remedy=error.problems[0].remedy
+        ) from error
