@@ -1,0 +1,1 @@
+"""The compiled, in-process backend: constants as integers, kernels compiled with Numba."""

@@ -1,0 +1,34 @@
+"""How kernels are compiled.
+
+What      : one decorator, `compiled`, that turns a typed Python function into a Numba kernel cached on disk.
+Idea      : kernels compile when they are first called and are loaded from the cache by every later process, so that
+            importing this package stays cheap; they release the interpreter lock, because they touch arrays only.
+Invariant : division follows IEEE in kernels (no Python exceptions inside); callers check before they divide.
+Never     : no kernel lives here. Numba does not see changes of a kernel that another module's kernel calls: after
+            editing an inner kernel, remove the `__pycache__/*.nb*` files of its callers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+
+def compiled(function: Kernel) -> Kernel:
+    """Compile a function with Numba at its first call; the result is kept on disk for later processes."""
+    return cast(Kernel, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+
+
+def read_only(array: Array) -> Array:
+    """A contiguous view that Numba types as read-only: Arrow buffers and our own arrays then share one compilation."""
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,172 @@
+"""Columns of constants: the one shape in which facts travel in bulk.
+
+What      : `Columns` (facts of one relation, column by column), and the checks that turn any Arrow array or any Python
+            value into constants.
+Idea      : a column of one type is an Arrow array of int64, double, bool or large_string (or a dictionary of those),
+            never one Python object per value; only a column that mixes types is a list.
+Invariant : after `normalise` and `plain` there are no nulls, no NaN, no infinities, no -0.0 and no integers beyond 64
+            bits; what cannot be a constant is refused with its column and row. Rows are counted from 1.
+Never     : no relation is looked up and no id is given here (see backends).
+
+Codes: E301 the wrong number of columns, E302 a missing value, E303 a type that is no constant, E304 a value out of range.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tidelog.errors import UpdateError
+from tidelog.language.terms import Value
+from tidelog.language.values import INT_MAX, INT_MIN
+
+Column = pa.Array | pa.ChunkedArray | list[Value]
+
+_ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.large_string()}
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Facts of one relation, column by column. A relation without columns has `rows` 0 or 1."""
+
+    columns: tuple[Column, ...]
+    rows: int
+
+    @property
+    def arity(self) -> int:
+        """How many columns there are."""
+        return len(self.columns)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __iter__(self) -> Iterator[tuple[Value, ...]]:
+        """The facts as Python tuples; for small collections, tests and error messages."""
+        if not self.columns:
+            return iter([()] * self.rows)
+        return zip(*(column if isinstance(column, list) else column.to_pylist() for column in self.columns))
+
+
+def normalise(array: pa.Array, where: str = "the column", first_row: int = 1) -> pa.Array:
+    """An Arrow array as int64, double, bool or large_string constants (or a dictionary or dense union of them)."""
+    kind = array.type
+    if array.null_count:
+        row = first_row + int(np.argmax(pc.is_null(array).to_numpy(zero_copy_only=False)))
+        raise missing(where, row)
+    if pa.types.is_integer(kind):
+        return _integers(array, where, first_row)
+    if pa.types.is_floating(kind):
+        return _floats(array, where, first_row)
+    if pa.types.is_boolean(kind):
+        return array
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return array if pa.types.is_large_string(kind) else pc.cast(array, pa.large_string())
+    if pa.types.is_null(kind):
+        return pa.array([], pa.int64())
+    return _nested(array, where, first_row)
+
+
+def plain(value: object, where: str = "the column", row: int = 1) -> Value:
+    """A Python value as a constant: exactly int, float, str or bool, in range."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    match value:
+        case bool():
+            return value
+        case int():
+            if not INT_MIN <= value <= INT_MAX:
+                raise out_of_range(where, row, "the integer is beyond 64 bits", "use a float or a string")
+            return int(value)
+        case float():
+            if not math.isfinite(value):
+                raise out_of_range(where, row, f"{value} is no constant", "leave the fact out, or use a string")
+            return float(value) + 0.0
+        case str():
+            return _text(value, where, row)
+        case None:
+            raise missing(where, row)
+        case _:
+            raise unsupported(where, type(value).__name__, row)
+
+
+def from_values(values: Sequence[object], where: str = "the column") -> Column:
+    """Python values as a column: an Arrow array when all have one type, a checked list otherwise."""
+    types = set(map(type, values))
+    if len(types) == 1:
+        arrow_type = _ARROW_TYPES.get(next(iter(types)))
+        if arrow_type is not None:
+            try:
+                return normalise(pa.array(values, arrow_type), where)
+            except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
+                pass
+    return [plain(value, where, row) for row, value in enumerate(values, 1)]
+
+
+def missing(where: str, row: int) -> UpdateError:
+    """The error for a null."""
+    return _refusal("E302", f"{where} has no value in row {row}", "leave the fact out, or use a constant for unknown")
+
+
+def unsupported(where: str, kind: str, row: int | None = None) -> UpdateError:
+    """The error for a type that is no constant."""
+    place = "" if row is None else f" in row {row}"
+    return _refusal("E303", f"{where} has the type {kind}{place}", "cast it to an integer, float, bool or string")
+
+
+def out_of_range(where: str, row: int, sentence: str, remedy: str) -> UpdateError:
+    """The error for a value of a right type that is no constant."""
+    return _refusal("E304", f"{where}, row {row}: {sentence}", remedy)
+
+
+def _refusal(code: str, sentence: str, remedy: str) -> UpdateError:
+    error = UpdateError.of(code, sentence, remedy=remedy)
+    assert isinstance(error, UpdateError)
+    return error
+
+
+def _text(value: str, where: str, row: int) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise out_of_range(where, row, "the string is not valid Unicode", "remove the lone surrogates") from error
+    return str(value)
+
+
+def _integers(array: pa.Array, where: str, first_row: int) -> pa.Array:
+    if pa.types.is_int64(array.type):
+        return array
+    try:
+        return pc.cast(array, pa.int64())
+    except pa.ArrowInvalid as error:
+        row = first_row + int(np.argmax(array.to_numpy() > np.uint64(INT_MAX)))
+        raise out_of_range(where, row, "the integer is beyond 64 bits", "use a float or a string") from error
+
+
+def _floats(array: pa.Array, where: str, first_row: int) -> pa.Array:
+    values: np.ndarray[Any, Any] = np.asarray(array.to_numpy(), np.float64)
+    finite = np.isfinite(values)
+    if not finite.all():
+        at = int(np.argmin(finite))
+        raise out_of_range(where, first_row + at, f"{values[at]} is no constant", "leave the fact out, or use a string")
+    return pa.array(values + 0.0)
+
+
+def _nested(array: pa.Array, where: str, first_row: int) -> pa.Array:
+    """Dictionaries, run-ends and dense unions: their parts are normalised; every other type is refused."""
+    kind = array.type
+    if pa.types.is_dictionary(kind):
+        if array.dictionary.null_count or len(array.dictionary) > len(array):
+            return normalise(array.dictionary_decode(), where, first_row)
+        return pa.DictionaryArray.from_arrays(array.indices, normalise(array.dictionary, where, first_row))
+    if pa.types.is_run_end_encoded(kind):
+        return normalise(pc.run_end_decode(array), where, first_row)
+    if pa.types.is_union(kind) and kind.mode == "dense":
+        parts = [normalise(array.field(number), where, first_row) for number in range(kind.num_fields)]
+        return pa.UnionArray.from_dense(array.type_codes, array.offsets, parts, type_codes=kind.type_codes)
+    raise unsupported(where, str(kind))
