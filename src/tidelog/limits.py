@@ -1,7 +1,7 @@
 """Budgets: how much a run may use before it is stopped.
 
 What      : `Limits` says how many facts, rounds, seconds and bytes are allowed; a `Budget` is charged by one run.
-Idea      : a hostile or unlucky program ends in a named error while the last good version is intact, not in a dead machine.
+Idea      : a hostile or unlucky program ends in a named error with the last good version intact, not in a dead machine.
 Invariant : a check either returns, or raises a `BudgetError` with the code of that budget: E401 facts, E402 rounds,
             E403 seconds, E404 bytes. A budget never changes anything but its own account.
 Never     : no knowledge of rules, facts or backends; whoever does the work counts it and asks here.
@@ -40,7 +40,7 @@ class Limits:
 
     @classmethod
     def of_this_machine(cls) -> Limits:
-        """No limit except memory: three quarters of what the machine has, so that a run cannot take the machine down."""
+        """No limit except memory: three quarters of what there is, so that a run cannot take the machine down."""
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         return cls(bytes=int(memory * _SHARE_OF_MEMORY))
 

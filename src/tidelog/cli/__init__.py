@@ -27,7 +27,7 @@ COMMANDS: tuple[str, ...] = ()
 FINE, WRONG_INPUT, OUR_FAULT, INTERRUPTED = 0, 1, 2, 130
 
 Subparsers = Any
-"""What `register` is given: the object that `ArgumentParser.add_subparsers` returns (argparse has no public name for it)."""
+"""What `register` is given: the result of `ArgumentParser.add_subparsers`, whose type has no public name."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
