@@ -8,7 +8,7 @@ Invariant : after `normalise` and `plain` there are no nulls, no NaN, no infinit
             bits; what cannot be a constant is refused with its column and row. Rows are counted from 1.
 Never     : no relation is looked up and no id is given here (see backends).
 
-Codes: E301 the wrong number of columns, E302 a missing value, E303 a type that is no constant, E304 a value out of range.
+Codes: E301 wrong number of columns, E302 missing value, E303 a type that is no constant, E304 value out of range.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +26,7 @@ from tidelog.errors import UpdateError
 from tidelog.language.terms import Value
 from tidelog.language.values import INT_MAX, INT_MIN
 
-Column = pa.Array | pa.ChunkedArray | list[Value]
+Column: TypeAlias = pa.Array | pa.ChunkedArray | list[Value]
 
 _ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.large_string()}
 

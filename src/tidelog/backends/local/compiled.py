@@ -11,13 +11,16 @@ Never     : no kernel lives here. Numba does not see changes of a kernel that an
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import numba
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[Any]
+Array: TypeAlias = npt.NDArray[Any]
+
+Int: TypeAlias = Any
+"""An integer inside a kernel; its width is for Numba to infer."""
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 

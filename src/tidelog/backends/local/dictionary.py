@@ -97,7 +97,7 @@ class Dictionary:
         for kind in np.unique(kinds):
             chosen = kinds == kind
             out[chosen] = np.array(self._column(ids[chosen], int(kind)).to_pylist(), object)
-        return out.tolist()  # type: ignore[no-any-return]
+        return out.tolist()
 
     def decode_arrow(self, ids: Array) -> pa.Array:
         """The constants of ids: int64, double, bool or string if all are of one kind, else a dense union."""

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.backends.local.compiled import Array, compiled
+from tidelog.backends.local.compiled import Array, Int, compiled
 
 KIND_INT, KIND_FLOAT, KIND_BOOL, KIND_STRING = 0, 1, 2, 3
 CONSTANTS, STRINGS, HEAP_BYTES = 0, 1, 2
@@ -47,13 +47,13 @@ def mix(word: np.uint64) -> np.uint64:
 
 
 @compiled
-def scalar_hash(kind: int, payload: int) -> np.uint64:
+def scalar_hash(kind: Int, payload: Int) -> np.uint64:
     """The hash of a number or bool; the kind takes part, so `1`, `1.0` and `True` differ."""
     return mix(np.uint64(payload) ^ (np.uint64(kind) * _SPREAD))
 
 
 @compiled
-def bytes_hash(data: Array, start: int, stop: int) -> np.uint64:
+def bytes_hash(data: Array, start: Int, stop: Int) -> np.uint64:
     """The hash of a string's bytes, eight at a time."""
     result = np.uint64(stop - start) * _SPREAD
     at = np.uint64(start)
@@ -72,7 +72,7 @@ def bytes_hash(data: Array, start: int, stop: int) -> np.uint64:
 
 
 @compiled
-def same_bytes(data: Array, start: int, stop: int, heap: Array, first: int, last: int) -> bool:
+def same_bytes(data: Array, start: Int, stop: Int, heap: Array, first: Int, last: Int) -> bool:
     """Whether two byte ranges are equal."""
     if stop - start != last - first:
         return False
@@ -83,7 +83,7 @@ def same_bytes(data: Array, start: int, stop: int, heap: Array, first: int, last
 
 
 @compiled
-def scalar_id(kind: int, payload: int, kinds: Array, payloads: Array, table: Array) -> int:
+def scalar_id(kind: Int, payload: Int, kinds: Array, payloads: Array, table: Array) -> Int:
     """The id of a number or bool, or UNKNOWN (-1)."""
     hashed = scalar_hash(kind, payload)
     mask = np.uint64(table.size - 1)
@@ -100,7 +100,7 @@ def scalar_id(kind: int, payload: int, kinds: Array, payloads: Array, table: Arr
 
 
 @compiled
-def scalar_insert(kind: int, payload: int, kinds: Array, payloads: Array, table: Array, counters: Array) -> int:
+def scalar_insert(kind: Int, payload: Int, kinds: Array, payloads: Array, table: Array, counters: Array) -> Int:
     """The id of a number or bool, a new one if it is unknown; NO_ROOM (-2) if the arrays must grow first."""
     hashed = scalar_hash(kind, payload)
     mask = np.uint64(table.size - 1)
@@ -125,7 +125,7 @@ def scalar_insert(kind: int, payload: int, kinds: Array, payloads: Array, table:
 
 
 @compiled
-def string_id(data: Array, start: int, stop: int, payloads: Array, table: Array, heap: Array, offsets: Array) -> int:
+def string_id(data: Array, start: Int, stop: Int, payloads: Array, table: Array, heap: Array, offsets: Array) -> Int:
     """The id of the string `data[start:stop]`, or UNKNOWN (-1)."""
     hashed = bytes_hash(data, start, stop)
     mask = np.uint64(table.size - 1)
@@ -145,15 +145,15 @@ def string_id(data: Array, start: int, stop: int, payloads: Array, table: Array,
 @compiled
 def string_insert(
     data: Array,
-    start: int,
-    stop: int,
+    start: Int,
+    stop: Int,
     kinds: Array,
     payloads: Array,
     table: Array,
     heap: Array,
     offsets: Array,
     counters: Array,
-) -> int:
+) -> Int:
     """The id of the string `data[start:stop]`, a new one if it is unknown; NO_ROOM (-2) if arrays must grow first."""
     hashed = bytes_hash(data, start, stop)
     mask = np.uint64(table.size - 1)
@@ -191,12 +191,12 @@ def encode_scalars(
     sources: Array,
     values: Array,
     out: Array,
-    start: int,
+    start: Int,
     kinds: Array,
     payloads: Array,
     table: Array,
     counters: Array,
-) -> int:
+) -> Int:
     """Encode values from position `start` on; the position reached (all of them, or where room ran out).
 
     `sources` holds one kind for every value, or a single kind for all.
@@ -214,15 +214,15 @@ def encode_scalars(
 @compiled
 def encode_dense(
     values: Array,
-    low: int,
+    low: Int,
     known: Array,
     out: Array,
-    start: int,
+    start: Int,
     kinds: Array,
     payloads: Array,
     table: Array,
     counters: Array,
-) -> int:
+) -> Int:
     """Like `encode_scalars` for integers of a narrow range: `known[value - low]` remembers ids as id + 1."""
     for position in range(start, values.size):
         value = values[position]
@@ -242,14 +242,14 @@ def encode_strings(
     data: Array,
     bounds: Array,
     out: Array,
-    start: int,
+    start: Int,
     kinds: Array,
     payloads: Array,
     table: Array,
     heap: Array,
     offsets: Array,
     counters: Array,
-) -> int:
+) -> Int:
     """Encode the strings `data[bounds[i]:bounds[i + 1]]` from position `start` on; the position reached."""
     for position in range(start, bounds.size - 1):
         found = string_insert(
@@ -262,7 +262,7 @@ def encode_strings(
 
 
 @compiled
-def lookup_scalars(kind: int, values: Array, out: Array, kinds: Array, payloads: Array, table: Array) -> None:
+def lookup_scalars(kind: Int, values: Array, out: Array, kinds: Array, payloads: Array, table: Array) -> None:
     """The ids of values of one kind, UNKNOWN for those that have none."""
     for position in range(values.size):
         out[position] = scalar_id(kind, values[position], kinds, payloads, table)
@@ -278,7 +278,7 @@ def lookup_strings(
 
 
 @compiled
-def fill_scalar_table(count: int, kinds: Array, payloads: Array, table: Array) -> None:
+def fill_scalar_table(count: Int, kinds: Array, payloads: Array, table: Array) -> None:
     """Enter the first `count` constants that are no strings into an empty table."""
     mask = np.uint64(table.size - 1)
     for constant in range(count):
@@ -291,7 +291,7 @@ def fill_scalar_table(count: int, kinds: Array, payloads: Array, table: Array) -
 
 
 @compiled
-def fill_string_table(count: int, kinds: Array, payloads: Array, table: Array, heap: Array, offsets: Array) -> None:
+def fill_string_table(count: Int, kinds: Array, payloads: Array, table: Array, heap: Array, offsets: Array) -> None:
     """Enter the first `count` constants that are strings into an empty table."""
     mask = np.uint64(table.size - 1)
     for constant in range(count):
