@@ -1,0 +1,46 @@
+"""The session we start is the one the design asks for, and a session that others started stays theirs."""
+
+import pyarrow as pa
+import pytest
+
+from tidelog.backends.spark.session import close, session, settings
+
+
+def test_an_active_session_is_taken_as_it_is(spark):
+    """Asking again with other options gives the same session and changes none of its settings."""
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    again = session("local[7]", options={"spark.sql.shuffle.partitions": "99"})
+    assert again is spark
+    assert spark.conf.get("spark.sql.shuffle.partitions") == before
+
+
+def test_a_foreign_session_is_never_stopped(spark):
+    """`close` on a session without our mark leaves it running."""
+    foreign = spark.newSession()
+    foreign.conf.set("spark.tidelog.started", "false")
+    close(foreign)
+    assert foreign.range(3).count() == 3
+
+
+def test_overflow_raises(spark):
+    """ANSI mode is on: a sum beyond 64 bits is an error, not a wrapped number."""
+    with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW"):
+        spark.sql("SELECT 9223372036854775807 + 1L").collect()
+
+
+def test_arrow_tables_go_in_and_come_out(spark):
+    """The exchange format of the backend works on this Python, this Java and these versions."""
+    table = pa.table({"x": [1, 2, 3], "y": ["a", "b", None]})
+    assert spark.createDataFrame(table).orderBy("x").toArrow().to_pydict() == table.to_pydict()
+
+
+def test_settings_for_one_machine_do_not_leak_to_a_cluster():
+    """A driver that announces 127.0.0.1 cannot be reached by executors on other machines."""
+    assert settings("local[2]")["spark.driver.host"] == "127.0.0.1"
+    assert "spark.driver.host" not in settings("spark://host:7077")
+    assert "spark.sql.shuffle.partitions" not in settings("yarn")
+
+
+def test_the_users_options_win():
+    """Every setting of ours is a default."""
+    assert settings("local[2]", {"spark.ui.enabled": "true"})["spark.ui.enabled"] == "true"

@@ -1,0 +1,32 @@
+"""What every test can rely on: one Spark session per run, and marks that follow from what a test uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that use Spark are marked so, and go to one worker: starting a second session costs more than it saves."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+        if item.get_closest_marker("spark"):
+            item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A quiet session on two cores with three shuffle partitions, so that facts really move between partitions."""
+    from tidelog.backends.spark.session import close, session
+
+    options = {"spark.sql.shuffle.partitions": "3", "spark.default.parallelism": "3"}
+    started = session("local[2]", app="tidelog-tests", options=options)
+    yield started
+    close(started)
