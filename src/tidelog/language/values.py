@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Hashable, Sequence
+from fractions import Fraction
 from functools import lru_cache
 
 from tidelog.errors import EvaluationError
@@ -127,7 +128,21 @@ def _extreme(function: str, values: Sequence[Value]) -> Value:
 
 
 def _total(numbers: Sequence[int | float]) -> int | float:
-    return sum(numbers) if all(type(number) is int for number in numbers) else math.fsum(numbers)  # type: ignore[arg-type]
+    """The exact sum, rounded once; infinite if it is beyond the floats, whatever the order of the numbers."""
+    if all(type(number) is int for number in numbers):
+        return sum(numbers)
+    try:
+        return math.fsum(numbers)
+    except OverflowError:
+        return _exact_total(numbers)
+
+
+def _exact_total(numbers: Sequence[int | float]) -> float:
+    """The sum where `fsum` gives up because a partial sum is beyond the floats, though the whole may not be."""
+    try:
+        return float(sum(Fraction(float(number)) for number in numbers))
+    except OverflowError:
+        return math.inf
 
 
 def _arithmetic(function: str, left: Value, right: Value) -> Value:
@@ -168,7 +183,7 @@ def _power(a: int | float, b: int | float) -> int | float:
     if type(a) is int and type(b) is int:
         return a**b if abs(a) <= 1 or b <= 64 else INT_MAX + 1
     try:
-        return float(a) ** float(b)
+        return float(pow(float(a), float(b)))
     except OverflowError:
         return math.inf
 
@@ -180,7 +195,9 @@ def _number(result: int | float, function: str) -> int | float:
             raise EvaluationError.of("E502", f"{function} overflows 64 bits", remedy="use floats, or smaller numbers")
         return result
     if not math.isfinite(result):
-        raise EvaluationError.of("E502", f"the result of {function} is not a finite number", remedy="use smaller numbers")
+        raise EvaluationError.of(
+            "E502", f"the result of {function} is not a finite number", remedy="use smaller numbers"
+        )
     return result + 0.0
 
 

@@ -1,0 +1,184 @@
+"""Reductions of the grammar that build statements: a text's program.
+
+What      : facts, rules and directives, collected in order.
+Idea      : one statement may become several rules, one per head and alternative; they share its name with `.1`, `.2`, ...
+            behind it.
+Invariant : anonymous variables are numbered in order of appearance in each rule; variables made for aggregates have names
+            that the rule does not use otherwise; no two statements have the same name.
+Never     : no text (see parser.py) and no questions about meaning.
+"""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+from lark import Token
+
+from tidelog.errors import Problem
+from tidelog.language.declarations import Alias, Declarations
+from tidelog.language.literal_reductions import Alternatives, LiteralReductions
+from tidelog.language.renaming import rename_rule, rule_variables
+from tidelog.language.term_reductions import FRESH, Applied, Name, Node
+from tidelog.language.terms import Atom, Constant, Declaration, Fact, Program, Rule
+
+_REFUSED_QUALIFIERS = {"eqrel": "write the rules for symmetry, transitivity and reflexivity"}
+
+
+class Builder(LiteralReductions):
+    """Collects the statements of one text; `begin` starts the next text."""
+
+    def begin(self, source: str, text: str) -> None:
+        """Forget everything and read another text."""
+        self.source = source
+        self.lines = text.split("\n")
+        self.problems = []
+        self.rules: list[Rule] = []
+        self.facts: list[Fact] = []
+        self.declarations = Declarations()
+        self.end_statement()
+        self._names: dict[str, Name] = {}
+
+    def finished_program(self) -> Program:
+        """Everything read so far as one program; type names are resolved."""
+        self.problems.extend(self.declarations.resolve())
+        collected = self.declarations
+        return Program(
+            tuple(self.rules),
+            tuple(self.facts),
+            tuple(collected.declared),
+            tuple(collected.inputs),
+            tuple(collected.outputs),
+        )
+
+    def program(self, _children: list[Any]) -> None:
+        """The whole text: its statements are collected already."""
+
+    def query(self, children: list[Node]) -> Atom | None:
+        """A single atom to ask for."""
+        node = children[0]
+        if isinstance(node, Applied) and not node.aggregates:
+            return self.as_atom(node)
+        self.refuse("E113", "a query is a single atom", node.place, 'write it as path("a", x)')
+        return None
+
+    # Rules and facts
+
+    def label(self, children: list[Token]) -> Name:
+        """The name before a rule; each may be given once."""
+        name = self.name(children)
+        first = self._names.setdefault(name.text, name)
+        if first is not name:
+            related = ((first.place, "first used here"),)
+            self.problems.append(
+                Problem("E108", f"two rules have the name {name.text}", name.place, "rename one of them", related)
+            )
+        return name
+
+    def heads(self, children: list[Node]) -> list[Applied]:
+        """The heads of a rule, usually one."""
+        for node in children:
+            if not isinstance(node, Applied):
+                self.refuse("E113", "a head is an atom such as p(x)", node.place, "move conditions behind :-")
+        return [node for node in children if isinstance(node, Applied)]
+
+    def fact(self, children: list[Any]) -> None:
+        """A statement without a body: facts, or rules if they have names, variables or functions."""
+        *label, heads = children
+        grounds = [all(isinstance(term, Constant) for term in head.terms) for head in heads]
+        if label or not all(grounds):
+            self._add_rules(label, heads, ((),))
+        else:
+            self.facts.extend(Fact(head.name.text, head.terms, head.place) for head in heads)
+        self.end_statement()
+
+    def rule(self, children: list[Any]) -> None:
+        """A statement with a body."""
+        *label, heads, body = children
+        self._add_rules(label, heads, self.as_alternatives(body))
+        self.end_statement()
+
+    def _add_rules(self, label: list[Name], heads: list[Applied], alternatives: Alternatives) -> None:
+        extra = tuple(chain.from_iterable(head.aggregates for head in heads))
+        name = label[0].text if label else None
+        several = len(heads) * len(alternatives) > 1
+        number = 0
+        for head in heads:
+            for body in alternatives:
+                number += 1
+                known_as = f"{name}.{number}" if name is not None and several else name
+                place = label[0].place if label else head.place
+                self.rules.append(self._tidied(Rule(self.as_atom(head), (*body, *extra), known_as, place)))
+
+    def _tidied(self, rule: Rule) -> Rule:
+        """The rule with anonymous variables numbered by appearance and made variables named."""
+        if not self.anonymous_count and not self.fresh_count:
+            return rule
+        used = list(dict.fromkeys(variable.name for variable in rule_variables(rule)))
+        anonymous = (f"_:{number}" for number in range(len(used)))
+        free = (name for number in range(2 * len(used)) if (name := f"agg{number}") not in used)
+        names = {
+            name: next(anonymous) if name.startswith("_:") else next(free)
+            for name in used
+            if name.startswith(("_:", FRESH))
+        }
+        return rule if all(old == new for old, new in names.items()) else rename_rule(rule, names)
+
+    # Directives
+
+    def column(self, children: list[Name]) -> tuple[str, str]:
+        """`name: type` in a declaration."""
+        return children[0].text, children[1].text
+
+    def declaration(self, children: list[Any]) -> None:
+        """`.decl p, q(x: number) qualifiers`; hints about storage are read over."""
+        columns = tuple(child for child in children if isinstance(child, tuple))
+        names = [child for child in children if isinstance(child, Name)]
+        for name in names:
+            self.declarations.declared.append(Declaration(name.text, columns, name.place))
+        for token in children[1:]:
+            if isinstance(token, Token):
+                self._qualify(token, names)
+
+    def _qualify(self, token: Token, names: list[Name]) -> None:
+        word = str(token)
+        if word in _REFUSED_QUALIFIERS:
+            self.refuse_feature(f"the qualifier {word}", self.place(token), _REFUSED_QUALIFIERS[word])
+        for name in names:
+            self._direct(word, name.text, ())
+
+    def type_alias(self, children: list[Any]) -> None:
+        """`.type T <: base` or `.type T = A | B`."""
+        name = children[1]
+        members = tuple(child.text for child in children[2:] if isinstance(child, Name))
+        self.declarations.aliases[name.text] = Alias(members, name.place)
+
+    def input_output(self, children: list[Any]) -> None:
+        """`.input`, `.output` or `.printsize`, for one relation or several."""
+        word, *targets = children
+        for relation, options in targets:
+            self._direct(str(word)[1:], relation, options)
+
+    def _direct(self, word: str, relation: str, options: tuple[tuple[str, str], ...]) -> None:
+        match word:
+            case "input":
+                self.declarations.inputs.append((relation, options))
+            case "output":
+                self.declarations.outputs.append((relation, options))
+            case "printsize":
+                self.declarations.outputs.append((relation, (("IO", "stdoutprintsize"), *options)))
+
+    def target(self, children: list[Any]) -> tuple[str, tuple[tuple[str, str], ...]]:
+        """A relation with the options of a directive."""
+        name, *options = children
+        return name.text, tuple(options)
+
+    def option(self, children: list[Any]) -> tuple[str, str]:
+        """`name=value` in a directive."""
+        name, value = children
+        return name.text, value
+
+    def option_value(self, children: list[Token]) -> str:
+        """An option's value as a string, quoted or not."""
+        token = children[0]
+        return self.text_of(str(token), self.place(token)) if token.type == "STRING" else str(token)

@@ -1,0 +1,139 @@
+"""What to say about text that the grammar does not accept, and where to go on.
+
+What      : turns a parser's error into a problem with a sentence and a remedy; finds the next statement.
+Idea      : the common mistakes (a missing full stop, an open string) and the features of Souffle that Tidelog leaves out
+            are recognised by what stands at the place of the error, from a table.
+Invariant : `next_statement` always moves forward.
+Never     : no grammar rules and no program parts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+
+from tidelog.errors import Place, Problem
+
+PlaceAt = Callable[[int, int], Place]
+
+_COMPONENTS = "write the component's rules out, with a name per instance"
+_REFUSED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
+    (re.compile(pattern), feature, remedy)
+    for pattern, feature, remedy in (
+        (r"\.comp\b", "components (.comp)", _COMPONENTS),
+        (r"\.init\b", "components (.init)", _COMPONENTS),
+        (r"\.override\b", "components (.override)", _COMPONENTS),
+        (r"\.functor\b", "user-defined functors (.functor)", "compute the values before they become facts"),
+        (r"@\w*", "user-defined functors (@f)", "compute the values before they become facts"),
+        (r"\.pragma\b", ".pragma", "give options on the command line"),
+        (r"\.plan\b", "query plans (.plan)", "leave it out; joins are ordered by cost"),
+        (r"\.limitsize\b", ".limitsize", "leave it out; set a budget instead"),
+        (r"\.(number|symbol)_type\b", "old type directives", "write .type T <: number or .type T <: symbol"),
+        (r"\[", "records", "give each component a column of its own"),
+        (r"\$", "algebraic data types and counters ($)", "encode the branch in a column of its own"),
+        (r"choice-domain\b", "choice-domain", "choose with min or max"),
+        (r"#", "preprocessor lines (#)", "run the C preprocessor first; comments begin with //"),
+    )
+)
+
+_SKIPPED = re.compile(
+    r"""//[^\n]* | /\*(?s:.*?)\*/ | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' | `(?:[^`\\\n]|\\.)*`
+      | [0-9]+\.[0-9]+ | (?P<directive>\.(?:decl|type|input|output|printsize|comp|init|functor|pragma|plan)\b)
+      | (?P<stop>\.) | (?P<open>\{) | (?P<close>\})""",
+    re.VERBOSE,
+)
+
+_SHOWN = {
+    "NAME": "a name", "QUOTED": None, "VARIABLE": "a variable", "ANONYMOUS": None, "NUMBER": "a number", "FLOAT": None,
+    "STRING": "a string", "BOOL": None, "MINUS": None, "NOT": None, "AGGREGATE": None, "LPAR": "(", "RPAR": ")",
+    "COMMA": ",", "DOT": ".", "COLON": ":", "SEMICOLON": None, "LBRACE": "{", "RBRACE": "}", "COMPARE": "a comparison",
+    "ADD": None, "MULTIPLY": None, "POWER": None, "EQUAL": "=", "VBAR": None, "TYPE_IS": "= or <:", "__ANON_0": ":-",
+    "QUALIFIER": None, "DECL": None, "TYPE": None, "IO": None, "$END": None,
+}  # fmt: skip
+
+
+def describe(error: UnexpectedInput, text: str, place_at: PlaceAt) -> Problem:
+    """The problem that a parser's error stands for."""
+    position = _position(error, text)
+    if position >= len(text.rstrip()):
+        return _at_end(text, place_at)
+    place = place_at(*_line_and_column(text, position))
+    for pattern, feature, remedy in _REFUSED:
+        if pattern.match(text, position):
+            return Problem("E110", f"not supported: {feature}", place, remedy)
+    rest = text[position : position + 40]
+    if rest[0] in "\"'`":
+        return Problem("E102", "a quoted text does not end on its line", place, f"close it with {rest[0]}")
+    if rest.startswith("/*"):
+        return Problem("E102", "a comment does not end", place, "close it with */")
+    if (match := re.match(r"\.[a-z]\w*", rest)) and _begins_line(text, position):
+        return Problem(
+            "E111", f"there is no directive {match[0]}", place, "use .decl, .type, .input, .output, .printsize"
+        )
+    return _unexpected(error, text, position, place)
+
+
+def next_statement(text: str, start: int, error: UnexpectedInput) -> int:
+    """Where to go on after an error in the statement that was being read from `start` on."""
+    position = _position(error, text)
+    depth = 0
+    for match in _SKIPPED.finditer(text, position):
+        if match["open"]:
+            depth += 1
+        elif match["close"]:
+            depth -= 1
+            if depth <= 0 and text.startswith(".comp", position):
+                return match.end()
+        elif match["directive"] and depth <= 0 and match.start() > max(position, start):
+            return match.start()
+        elif match["stop"] and depth <= 0:
+            return match.end()
+    return len(text)
+
+
+def _position(error: UnexpectedInput, text: str) -> int:
+    if isinstance(error, UnexpectedEOF):
+        return len(text)
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        return len(text)
+    return error.pos_in_stream if error.pos_in_stream is not None else len(text)
+
+
+def _unexpected(error: UnexpectedInput, text: str, position: int, place: Place) -> Problem:
+    match = re.compile(r"\w+|[:<>=!-]+|.", re.DOTALL).match(text, position)
+    shown = match[0] if match else ""
+    wanted = _expected(error)
+    if "." in wanted and _begins_line(text, position):
+        return Problem("E101", f"unexpected {shown}", place, "end the statement before it with a full stop")
+    remedy = f"expected {_either(wanted)}" if wanted else None
+    return Problem("E101", f"unexpected {shown if shown.isprintable() else repr(shown)}", place, remedy)
+
+
+def _expected(error: UnexpectedInput) -> list[str]:
+    if isinstance(error, UnexpectedToken):
+        names = error.accepts or error.expected
+    else:
+        names = error.allowed if isinstance(error, UnexpectedCharacters) else set()
+    order = list(_SHOWN)
+    known = sorted((name for name in names or () if name in _SHOWN), key=order.index)
+    return [shown for name in known if (shown := _SHOWN[name])]
+
+
+def _either(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _at_end(text: str, place_at: PlaceAt) -> Problem:
+    end = len(text.rstrip())
+    place = place_at(*_line_and_column(text, end))
+    return Problem("E102", "the text ends inside a statement", place, "end it with a full stop")
+
+
+def _line_and_column(text: str, position: int) -> tuple[int, int]:
+    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
+
+
+def _begins_line(text: str, position: int) -> bool:
+    return not text[text.rfind("\n", 0, position) + 1 : position].strip()

@@ -1,0 +1,257 @@
+"""Reductions of the grammar that build terms.
+
+What      : Lark calls one method per reduction, bottom-up and left to right; here are those for terms and names.
+Idea      : no tree is ever built and nothing recurs, so the depth of the text cannot overflow a stack. An expression stays
+            what it looks like (`Applied`, `Numeral`, `Aggregated`) until its surroundings need a term or a literal.
+Invariant : a mistake is recorded with its place and reading goes on with a stand-in; a program with recorded problems is
+            never handed out. Terms are nested at most `MAX_DEPTH` deep.
+Never     : no literals or statements (see literal_reductions.py, builder.py) and no questions about meaning.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from lark import Token, Transformer
+
+from tidelog.errors import Place, Problem
+from tidelog.language.lexemes import read_number, read_string
+from tidelog.language.terms import (
+    Aggregate,
+    Atom,
+    Call,
+    Comparison,
+    Constant,
+    Fact,
+    Literal,
+    Negation,
+    Program,
+    Rule,
+    Term,
+    Variable,
+)
+
+MAX_DEPTH = 200
+MAX_PROBLEMS = 100
+FUNCTIONS = {"abs": (1, 1), "strlen": (1, 1), "substr": (3, 3), "min": (2, None), "max": (2, None), "cat": (2, None)}
+
+FRESH = "aggregate:"
+
+
+@dataclass(slots=True)
+class Name:
+    """A name as written; in back-quotes it is never a keyword."""
+
+    text: str
+    is_quoted: bool
+    place: Place
+
+
+@dataclass(slots=True)
+class Applied:
+    """`name(terms)`: an atom or a function, as its surroundings decide."""
+
+    name: Name
+    terms: tuple[Term, ...]
+    aggregates: tuple[Literal, ...]
+
+    @property
+    def place(self) -> Place:
+        """Where the name stands."""
+        return self.name.place
+
+
+@dataclass(slots=True)
+class Numeral:
+    """A number without parentheses, which a minus before it makes negative."""
+
+    text: str
+    place: Place
+
+
+@dataclass(slots=True)
+class Aggregated:
+    """`function value : { body }` before it is known what it equals."""
+
+    function: str
+    value: Term | None
+    body: tuple[Literal, ...]
+    place: Place
+
+
+@dataclass(slots=True)
+class Formula:
+    """Alternatives, each a conjunction of literals."""
+
+    alternatives: tuple[tuple[Literal, ...], ...]
+    place: Place | None
+
+
+Node = Term | Literal | Applied | Numeral | Aggregated | Formula
+
+
+class TermReductions(Transformer[Token, Any]):
+    """The state of reading one text, and the reductions for terms."""
+
+    source: str
+    lines: list[str]
+    problems: list[Problem]
+
+    def end_statement(self) -> None:
+        """Forget what belongs to the statement that ends here."""
+        self.anonymous_count = 0
+        self.fresh_count = 0
+        self.aggregates: list[Literal] = []
+        self._depths: dict[int, int] = {}
+        self._is_hopeless = False
+
+    def place(self, token: Token) -> Place:
+        """Where a token stands."""
+        return self.place_at(token.line or 1, token.column or 1)
+
+    def place_at(self, line: int, column: int) -> Place:
+        """A place with its line's text, unless that is too long to show."""
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        return Place(self.source, line, column, text.rstrip("\r") if len(text) <= 400 else None)
+
+    def refuse(self, code: str, sentence: str, place: Place | None, remedy: str | None = None) -> None:
+        """Record a problem, unless the statement is already given up."""
+        if len(self.problems) < MAX_PROBLEMS and not self._is_hopeless:
+            self.problems.append(Problem(code, sentence, place, remedy))
+
+    def variable(self, children: list[Token]) -> Variable:
+        token = children[0]
+        place = self.place(token)
+        name = str(token)
+        if name[0] == "?":
+            name = self.text_of(name[1:], place) if name[1] == "`" else name[1:]
+            if name.startswith(("_:", FRESH)):
+                self.refuse("E103", f"{name} is no name for a variable", place, "choose a name without a colon")
+        return Variable(name, place)
+
+    def anonymous(self, children: list[Token]) -> Variable:
+        self.anonymous_count += 1
+        return Variable(f"_:{self.anonymous_count - 1}", self.place(children[0]))
+
+    def number(self, children: list[Token]) -> Numeral:
+        return Numeral(str(children[0]), self.place(children[0]))
+
+    def string(self, children: list[Token]) -> Constant:
+        place = self.place(children[0])
+        return Constant(self.text_of(str(children[0]), place), place)
+
+    def boolean(self, children: list[Token]) -> Constant:
+        return Constant(children[0] == "true", self.place(children[0]))
+
+    def minus(self, children: list[Any]) -> Term:
+        token, operand = children
+        if isinstance(operand, Numeral):
+            return self._number(operand, negative=True, place=self.place(token))
+        return self._call("neg", (self.as_term(operand),), self.place(token))
+
+    def arithmetic(self, children: list[Any]) -> Term:
+        left, operator, right = children
+        first = self.as_term(left)
+        return self._call(str(operator), (first, self.as_term(right)), first.place)
+
+    def group(self, children: list[Node]) -> Node:
+        node = children[0]
+        if isinstance(node, Numeral):
+            node = self._number(node)
+        return self.deepen(node, self._depths.get(id(node), 0) + 1, node.place)
+
+    def name(self, children: list[Token]) -> Name:
+        token = children[0]
+        place = self.place(token)
+        if token.type == "QUOTED":
+            return Name(self.text_of(str(token), place), True, place)
+        return Name(str(token), False, place)
+
+    def application(self, children: list[Any]) -> Applied:
+        name, *nodes = children
+        terms = tuple(self.as_term(node) for node in nodes)
+        applied = Applied(name, terms, tuple(self.aggregates))
+        self.aggregates.clear()
+        if self._depths:
+            self.note_depth(applied, self.depth_of(terms))
+        return applied
+
+    def text_of(self, spelled: str, place: Place) -> str:
+        """What a quoted string or name means."""
+        try:
+            return read_string(spelled)
+        except (ValueError, OverflowError) as error:
+            self.refuse("E103", f"unknown escape {error} in a string", place, r"write \\ for a backslash")
+            return spelled
+
+    def as_term(self, node: Node) -> Term:
+        """The node where only a term may stand."""
+        match node:
+            case Variable() | Constant() | Call():
+                return node
+            case Numeral():
+                return self._number(node)
+            case Applied():
+                return self._applied_term(node)
+            case Aggregated():
+                return self._aggregated_term(node)
+        self.refuse(
+            "E106",
+            "a term is expected here, not an atom, comparison or list",
+            node.place,
+            "name its result in the body",
+        )
+        return Constant(0, node.place)
+
+    def _applied_term(self, node: Applied) -> Term:
+        word, place = node.name.text, node.place
+        self.aggregates.extend(node.aggregates)
+        if node.name.is_quoted or word not in FUNCTIONS:
+            known = ", ".join(sorted(FUNCTIONS))
+            self.refuse("E107", f"there is no function {word}", place, f"functions are {known} and + - * / % ^")
+            return Constant(0, place)
+        least, most = FUNCTIONS[word]
+        if len(node.terms) < least or (most is not None and len(node.terms) > most):
+            wanted = f"{least}" if most is not None else f"at least {least}"
+            self.refuse("E107", f"{word} has {len(node.terms)} arguments here", place, f"give it {wanted}")
+            return Constant(0, place)
+        return self._call(word, node.terms, place)
+
+    def _aggregated_term(self, node: Aggregated) -> Term:
+        variable = Variable(f"{FRESH}{self.fresh_count}", node.place)
+        self.fresh_count += 1
+        self.aggregates.append(Aggregate(variable, node.function, node.value, node.body, node.place))
+        return variable
+
+    def _call(self, function: str, arguments: tuple[Term, ...], place: Place | None) -> Term:
+        return self.deepen(Call(function, arguments, place), 1 + self.depth_of(arguments), place)
+
+    def note_depth(self, node: object, depth: int) -> None:
+        """Note how deeply a node is nested that is not deeper than its parts."""
+        if depth:
+            self._depths[id(node)] = depth
+
+    def depth_of(self, nodes: Iterable[object]) -> int:
+        """How deeply the deepest of the nodes is nested."""
+        return max((self._depths.get(id(node), 0) for node in nodes), default=0)
+
+    def deepen(self, node: Any, depth: int, place: Place | None) -> Any:
+        """Note how deeply a node is nested; past the limit a stand-in takes its place and the statement is given up."""
+        if depth <= MAX_DEPTH:
+            self._depths[id(node)] = depth
+            return node
+        remedy = "compute parts of it in rules of their own"
+        self.refuse("E105", f"nested more than {MAX_DEPTH} levels deep", place, remedy)
+        self._is_hopeless = True
+        return Constant(0, place)
+
+    def _number(self, node: Numeral, *, negative: bool = False, place: Place | None = None) -> Constant:
+        try:
+            return Constant(read_number(node.text, negative=negative), place or node.place)
+        except OverflowError:
+            shown = node.text if len(node.text) <= 30 else node.text[:27] + "..."
+            remedy = "numbers have 64 bits with a sign; floats are finite"
+            self.refuse("E104", f"{shown} is too large a number", node.place, remedy)
+            return Constant(0, node.place)
