@@ -22,6 +22,9 @@ Array: TypeAlias = npt.NDArray[Any]
 Int: TypeAlias = Any
 """An integer inside a kernel; its width is for Numba to infer."""
 
+Float: TypeAlias = Any
+"""A float inside a kernel."""
+
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 

@@ -1,0 +1,156 @@
+"""Functions on ids against their one definition, language/values.py."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tidelog.backends.local import functions
+from tidelog.backends.local.dictionary import Dictionary
+from tidelog.errors import EvaluationError
+from tidelog.language import values as definition
+from tidelog.language.values import INT_MAX, INT_MIN, fact_identity, identity
+
+EDGES = [0, 1, -1, 2, 3, 63, 64, 2**53, 2**53 + 1, -(2**53) - 1, 3037000500, INT_MAX, INT_MAX - 1, INT_MIN, INT_MIN + 1]
+integers = st.sampled_from(EDGES) | st.integers(-20, 20) | st.integers(INT_MIN, INT_MAX)
+floats = (
+    st.sampled_from([0.0, 1.0, -1.0, 0.5, 2.0**53, 9007199254740994.0, 1.5e308, -1.5e308, 5e-324, 9.3e18])
+    | st.integers(-20, 20).map(float)
+    | st.floats(allow_nan=False, allow_infinity=False).map(lambda number: number + 0.0)
+)
+numbers = integers | floats
+strings = st.sampled_from(["", "a", "ab", "b", "é", "z", "\U0001f40c", "\uffff", "1", "a+", "("]) | st.text(
+    st.characters(exclude_categories=["Cs"]), max_size=12
+)
+constants = numbers | strings | st.booleans()
+one_kind = st.sampled_from([integers, floats, numbers, strings, st.booleans(), constants])
+
+
+def outcome(compute):
+    """The identity of what is computed, or the code and sentence of the error."""
+    try:
+        result = compute()
+    except EvaluationError as error:
+        return "error", error.code, str(error)
+    return "value", identity(result)
+
+
+def rows_of(width: int):
+    """Lists of rows whose columns are drawn from one kind of value."""
+    return one_kind.flatmap(lambda kind: st.lists(st.tuples(*[kind] * width), min_size=1, max_size=8))
+
+
+def check_rows(rows, expected, computed):
+    """Each row alone gives what the definition gives; all rows together give it too, or one of the errors."""
+    wanted = [outcome(lambda row=row: expected(row)) for row in rows]
+    assert [outcome(lambda row=row: computed([row])[0]) for row in rows] == wanted
+    errors = {want for want in wanted if want[0] == "error"}
+    together = outcome(lambda: tuple(map(identity, computed(rows))))
+    if errors:
+        assert together in errors
+    else:
+        assert together == ("value", identity(tuple(want[1] for want in wanted)))
+
+
+def applied(function, rows):
+    dictionary = Dictionary()
+    columns = [dictionary.encode(list(column)) for column in zip(*rows)]
+    return dictionary.decode(functions.apply(dictionary, function, columns))
+
+
+@pytest.mark.parametrize("function", ["+", "-", "*", "/", "%", "^", "min", "max", "cat"])
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_functions_of_two_values(function, data):
+    """Overflow, division by zero, mixed kinds: same constants, same errors as the definition."""
+    rows = data.draw(rows_of(2))
+    check_rows(rows, lambda row: definition.apply(function, row), lambda rows: applied(function, rows))
+
+
+@pytest.mark.parametrize("function", ["neg", "abs", "strlen"])
+@settings(max_examples=100, deadline=None)
+@given(rows=rows_of(1))
+def test_functions_of_one_value(function, rows):
+    """The least integer has no negative, and -0.0 never appears."""
+    check_rows(rows, lambda row: definition.apply(function, row), lambda rows: applied(function, rows))
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=st.lists(st.tuples(strings, integers | floats, st.integers(-1, 5)), min_size=1, max_size=5))
+def test_substr(rows):
+    """Starts and lengths that are negative or not whole are refused."""
+    check_rows(rows, lambda row: definition.apply("substr", row), lambda rows: applied("substr", rows))
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=rows_of(3))
+def test_extremes_of_three_values(rows):
+    """Of an int and an equal float the int wins, whichever comes first."""
+    check_rows(rows, lambda row: definition.apply("max", row), lambda rows: applied("max", rows))
+
+
+def compared(op, rows):
+    dictionary = Dictionary()
+    left, right = (dictionary.encode(list(column)) for column in zip(*rows))
+    return functions.compare(dictionary, op, left, right).tolist()
+
+
+@pytest.mark.parametrize("op", ["=", "!=", "<", "<=", ">", ">=", "match", "contains", "!match", "!contains"])
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_comparisons(op, data):
+    """Identity tells 1 from 1.0; order compares them exactly, beyond 2^53 too; strings order by code points."""
+    rows = data.draw(rows_of(2))
+    check_rows(rows, lambda row: definition.compare(op, *row), lambda rows: compared(op, rows))
+
+
+def aggregated(function, groups):
+    dictionary = Dictionary()
+    values = dictionary.encode([value for group in groups for value in group])
+    starts = np.cumsum([0] + [len(group) for group in groups])[:-1]
+    ids = functions.aggregate(dictionary, function, values, starts)
+    return [None if found < 0 else dictionary.decode(np.array([found]))[0] for found in ids.tolist()]
+
+
+@pytest.mark.parametrize("function", definition.AGGREGATES)
+@settings(max_examples=150, deadline=None)
+@given(data=st.data())
+def test_aggregates(function, data):
+    """Sums that overflow only on the way are right; floats are summed exactly; empty groups follow the definition."""
+    kind = data.draw(one_kind)
+    groups = data.draw(st.lists(st.lists(kind, max_size=6), min_size=1, max_size=5))
+    check_rows(groups, lambda group: definition.aggregate(function, group), lambda groups: aggregated(function, groups))
+
+
+@given(group=st.lists(floats, min_size=1, max_size=8), seed=st.randoms())
+@example(group=[1.5e308, 1.5e308, -1.5e308], seed=None)
+def test_sums_of_floats_do_not_depend_on_order(group, seed):
+    """`fsum` gives up when a partial sum overflows, and whether one does depends on the order."""
+    shuffled = sorted(group) if seed is None else seed.sample(group, len(group))
+    assert outcome(lambda: definition.aggregate("sum", group)) == outcome(lambda: definition.aggregate("sum", shuffled))
+    assert outcome(lambda: aggregated("sum", [group])[0]) == outcome(lambda: definition.aggregate("sum", group))
+
+
+@given(rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(0, 3)), min_size=1))
+def test_distinct_rows(rows):
+    """Every row is equal to the representative of its number, and representatives differ."""
+    columns = [np.array(column, np.int32) for column in zip(*rows)]
+    first, inverse = functions.distinct_rows(columns)
+    assert [rows[first[number]] for number in inverse.tolist()] == rows
+    assert len({rows[position] for position in first.tolist()}) == len(first)
+
+
+def test_many_rows_are_computed_by_kernels():
+    """Columns of thousands of numbers, ints and floats mixed, agree with Python row by row."""
+    rng = np.random.default_rng(7)
+    left = [int(number) for number in rng.integers(-1000, 1000, 5000)]
+    right = [float(number) if number % 3 else int(number) for number in rng.integers(1, 1000, 5000).tolist()]
+    rows = list(zip(left, right))
+    for function in ("+", "-", "*", "/", "%"):
+        expected = [definition.apply(function, row) for row in rows]
+        assert fact_identity(applied(function, rows)) == fact_identity(expected)
+    assert all(a <= b for a, b in pairwise(sorted(left)))
+    assert math.isclose(aggregated("mean", [left])[0], sum(left) / len(left))
