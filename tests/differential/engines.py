@@ -1,0 +1,143 @@
+"""Everything that can be held to the law, behind one small interface.
+
+What      : an engine is made from a program, takes updates and answers with the change; `facts()` is all it holds. Here are the
+            adapters for the reference algorithms and for `tidelog.Engine`.
+Invariant : the public engine is imported only when one is asked for; the reference is tested without it.
+Never     : no comparison here (see harness.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tests.differential.case import Values, by_relation
+from tidelog.analysis import safety
+from tidelog.errors import ProgramError
+from tidelog.language.parser import parse
+from tidelog.language.printer import print_program
+from tidelog.language.terms import Program
+from tidelog.reference.algorithm import Algorithm
+from tidelog.reference.facts import GroundFact, from_fact, to_fact
+
+Facts = Mapping[str, Iterable[Values]]
+
+
+class Change(Protocol):
+    """What came out of an update."""
+
+    @property
+    def inserted(self) -> Facts:
+        """The net new facts by relation."""
+        ...
+
+    @property
+    def deleted(self) -> Facts:
+        """The net lost facts by relation."""
+        ...
+
+
+class Engine(Protocol):
+    """What the harness needs of an engine."""
+
+    def apply(
+        self,
+        insert: dict[str, list[Values]],
+        delete: dict[str, list[Values]],
+        add_rules: str | None,
+        remove_rules: list[str],
+    ) -> Change:
+        """Process one update."""
+        ...
+
+    def facts(self) -> Facts:
+        """Everything that holds, explicit facts included."""
+        ...
+
+
+Factory = Callable[[Program], Engine]
+
+
+@dataclass(frozen=True)
+class NetChange:
+    """A change as plain dictionaries."""
+
+    inserted: Facts
+    deleted: Facts
+
+
+class ReferenceEngine:
+    """A reference algorithm. It does not check safety itself, so that is done here, before anything changes."""
+
+    def __init__(self, algorithm: Callable[[Program], Algorithm], program: Program) -> None:
+        self._algorithm = algorithm(program)
+
+    def apply(
+        self,
+        insert: dict[str, list[Values]],
+        delete: dict[str, list[Values]],
+        add_rules: str | None,
+        remove_rules: list[str],
+    ) -> Change:
+        """Process one update."""
+        added = parse(add_rules or "")
+        unsafe = list(safety.problems(added))
+        if unsafe:
+            raise ProgramError(unsafe)
+        inserted, deleted = self._algorithm.apply(_ground(insert), _ground(delete), added.rules, remove_rules)
+        return NetChange(by_relation(map(from_fact, inserted)), by_relation(map(from_fact, deleted)))
+
+    def facts(self) -> Facts:
+        """Everything that holds."""
+        return by_relation(map(from_fact, self._algorithm.facts))
+
+
+class PublicEngine:
+    """`tidelog.Engine`, driven through its public interface only."""
+
+    def __init__(self, program: Program, **options: Any) -> None:
+        from tidelog import Engine as TidelogEngine
+
+        self._engine = TidelogEngine(print_program(program), **options)
+
+    def apply(
+        self,
+        insert: dict[str, list[Values]],
+        delete: dict[str, list[Values]],
+        add_rules: str | None,
+        remove_rules: list[str],
+    ) -> Change:
+        """Process one update."""
+        change: Change = self._engine.apply(
+            insert=insert, delete=delete, add_rules=add_rules, remove_rules=remove_rules
+        )
+        return change
+
+    def facts(self) -> Facts:
+        """Everything that holds."""
+        return {name: list(self._engine[name]) for name in self._engine.relations}
+
+
+def reference_engines() -> dict[str, Factory]:
+    """Every reference algorithm, by name."""
+    from tidelog.reference import ALGORITHMS
+
+    return {f"reference-{name}": _reference(algorithm) for name, algorithm in ALGORITHMS.items()}
+
+
+def public_engines(strategies: Iterable[str], **options: Any) -> dict[str, Factory]:
+    """`tidelog.Engine` with each of the strategies; further options go to its constructor."""
+    return {strategy: _public(strategy, options) for strategy in strategies}
+
+
+def _reference(algorithm: Callable[[Program], Algorithm]) -> Factory:
+    return lambda program: ReferenceEngine(algorithm, program)
+
+
+def _public(strategy: str, options: dict[str, Any]) -> Factory:
+    return lambda program: PublicEngine(program, strategy=strategy, **options)
+
+
+def _ground(facts: dict[str, list[Values]]) -> list[GroundFact]:
+    return [to_fact(relation, values) for relation, group in facts.items() for values in group]
