@@ -1,0 +1,115 @@
+"""Links in Markdown lead somewhere, and a heading has something under it."""
+
+import re
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from tests.house.sources import ROOT, tracked_files
+
+LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
+HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
+FENCE = re.compile(r"^\s*(```|~~~)")
+
+
+def prose(text: str) -> list[str]:
+    """The lines outside code blocks; lines of code are kept as a placeholder so that they count as content."""
+    lines, inside = [], False
+    for line in text.splitlines():
+        if FENCE.match(line):
+            inside = not inside
+            lines.append("(code)")
+        else:
+            lines.append("(code)" if inside else re.sub(r"`[^`]*`", "code", line) if "](" in line else line)
+    return lines
+
+
+def anchors(text: str) -> set[str]:
+    """The names that headings can be linked by, made the way GitHub makes them."""
+    found: set[str] = set()
+    for line in prose(text):
+        if heading := HEADING.match(line):
+            words = re.sub(r"[^\w\- ]", "", heading[2].lower()).replace(" ", "-")
+            found.add(words if words not in found else f"{words}-1")
+    return found
+
+
+def broken_links(path: Path) -> list[str]:
+    """Relative links of a file whose target, or heading in the target, does not exist."""
+    found = []
+    for target in LINK.findall("\n".join(prose(path.read_text(encoding="utf-8")))):
+        if re.match(r"[a-z][a-z0-9+.-]*:", target):
+            continue
+        name, _, anchor = unquote(target).partition("#")
+        file = (path.parent / name) if name else path
+        if not file.exists():
+            found.append(f"{path.name}: {target}")
+        elif anchor and file.suffix == ".md" and anchor not in anchors(file.read_text(encoding="utf-8")):
+            found.append(f"{path.name}: {target} (no such heading)")
+    return found
+
+
+def empty_headings(text: str) -> list[str]:
+    """Headings followed by nothing, or at once by a heading that is not below them."""
+    found, open_heading = [], None
+    for line in [*prose(text), "# end"]:
+        heading = HEADING.match(line)
+        if heading:
+            if open_heading and len(heading[1]) <= len(open_heading[1]):
+                found.append(open_heading[2])
+            open_heading = heading
+        elif line.strip():
+            open_heading = None
+    return found
+
+
+def documents() -> list[Path]:
+    """The Markdown files of the repository."""
+    return [path for path in tracked_files() if path.suffix == ".md"]
+
+
+def test_there_is_something_to_read():
+    """The files that a newcomer looks for are there."""
+    names = {str(path.relative_to(ROOT)) for path in documents()}
+    assert {"README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/decisions/README.md"} <= names
+
+
+def test_links_resolve():
+    """Moving a file without its links breaks this test, not a reader."""
+    assert [link for path in documents() for link in broken_links(path)] == []
+
+
+def test_headings_have_content():
+    """A heading with nothing under it promises what is not there."""
+    assert [(path.name, heading) for path in documents() for heading in empty_headings(path.read_text())] == []
+
+
+def test_every_decision_is_in_the_index():
+    """A record that nobody can find might as well not exist."""
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "README.md").read_text(encoding="utf-8")
+    records = [path.name for path in documents() if path.parent == folder and path.name != "README.md"]
+    assert [name for name in records if f"({name})" not in index] == []
+    assert [name for name in records if not re.fullmatch(r"\d{4}-[a-z0-9-]+\.md", name)] == []
+
+
+@pytest.mark.parametrize("link", ["gone.md", "#no-such-heading", "README.md#nowhere", "dir/x.png"])
+def test_a_broken_link_is_found(tmp_path, link):
+    """Missing files and missing headings both count."""
+    (tmp_path / "README.md").write_text(f"# One\n\nsee [this]({link})\n")
+    assert broken_links(tmp_path / "README.md")
+
+
+def test_good_links_and_code_are_left_alone(tmp_path):
+    """Web addresses are not fetched; what looks like a link inside code is none."""
+    text = (
+        "# One two\n\n[a](#one-two) [b](https://example.org) [c](README.md)\n```\n[d](gone.md)\n```\n`[e](gone.md)`\n"
+    )
+    (tmp_path / "README.md").write_text(text)
+    assert broken_links(tmp_path / "README.md") == []
+
+
+def test_an_empty_heading_is_found():
+    """A chapter may open with its first section; a section must say something."""
+    assert empty_headings("# A\n## B\n## C\ntext\n# D\n") == ["B", "D"]
