@@ -1,10 +1,10 @@
 """Reductions of the grammar that build statements: a text's program.
 
 What      : facts, rules and directives, collected in order.
-Idea      : one statement may become several rules, one per head and alternative; they share its name with `.1`, `.2`, ...
-            behind it.
-Invariant : anonymous variables are numbered in order of appearance in each rule; variables made for aggregates have names
-            that the rule does not use otherwise; no two statements have the same name.
+Idea      : one statement may become several rules, one per head and alternative; they share its name, with `.1`,
+            `.2`, ... behind it.
+Invariant : anonymous variables are numbered in order of appearance in each rule; variables made for aggregates have
+            names that the rule does not use otherwise; no two statements have the same name.
 Never     : no text (see parser.py) and no questions about meaning.
 """
 
@@ -19,7 +19,7 @@ from tidelog.errors import Problem
 from tidelog.language.declarations import Alias, Declarations
 from tidelog.language.literal_reductions import Alternatives, LiteralReductions
 from tidelog.language.renaming import rename_rule, rule_variables
-from tidelog.language.term_reductions import FRESH, Applied, Name, Node
+from tidelog.language.term_reductions import FRESH, Applied, Formula, Name, Node
 from tidelog.language.terms import Atom, Constant, Declaration, Fact, Program, Rule
 
 _REFUSED_QUALIFIERS = {"eqrel": "write the rules for symmetry, transitivity and reflexivity"}
@@ -78,7 +78,7 @@ class Builder(LiteralReductions):
     def heads(self, children: list[Node]) -> list[Applied]:
         """The heads of a rule, usually one."""
         for node in children:
-            if not isinstance(node, Applied):
+            if not isinstance(node, Applied) and not (isinstance(node, Formula) and node.is_refused):
                 self.refuse("E113", "a head is an atom such as p(x)", node.place, "move conditions behind :-")
         return [node for node in children if isinstance(node, Applied)]
 

@@ -13,8 +13,7 @@ from itertools import chain, product
 from math import prod
 from typing import Any
 
-from lark import Token
-
+from tidelog.errors import Place
 from tidelog.language.lexemes import AGGREGATE_WORDS, CONSTRAINT_WORDS
 from tidelog.language.term_reductions import FUNCTIONS, Aggregated, Applied, Formula, Node, TermReductions
 from tidelog.language.terms import Aggregate, Atom, Comparison, Constant, Literal, Negation, Term
@@ -40,13 +39,13 @@ Alternatives = tuple[tuple[Literal, ...], ...]
 class LiteralReductions(TermReductions):
     """The reductions for literals and formulas."""
 
-    def compare(self, children: list[Any]) -> Node:
+    def compare(self, children: list[Any]) -> Formula:
         """`left op right`; with an aggregate on one side of `=` that aggregate's literal."""
         left, operator, right = children
         op = str(operator)
         if op == "<=" and self._looks_like_atom(left) and self._looks_like_atom(right):
             self.refuse_feature("subsumption (a head with <=)", left.place, "keep the best fact with min or max")
-            return Formula(((),), left.place)
+            return Formula(((),), left.place, is_refused=True)
         if op == "=" and isinstance(left, Aggregated) != isinstance(right, Aggregated):
             aggregated, other = (left, right) if isinstance(left, Aggregated) else (right, left)
             result = self.as_term(other)
@@ -87,7 +86,7 @@ class LiteralReductions(TermReductions):
             self.refuse("E107", f"there is no aggregate {applied.name.text}", applied.place, f"aggregates are {known}")
         return self._aggregated(applied.name.text, list(applied.terms), body, applied.place)
 
-    def _aggregated(self, function: str, values: list[Any], body: Node, place: Any) -> Aggregated:
+    def _aggregated(self, function: str, values: list[Any], body: Node, place: Place) -> Aggregated:
         terms: list[Term] = [self.as_term(value) for value in values]
         if len(terms) != (0 if function == "count" else 1):
             remedy = "write count : { ... }" if function == "count" else f"write {function} x : {{ ... }}"
@@ -138,7 +137,7 @@ class LiteralReductions(TermReductions):
         """`p(x)` as an atom."""
         return Atom(node.name.text, node.terms, node.place)
 
-    def refuse_feature(self, feature: str, place: Any, remedy: str) -> None:
+    def refuse_feature(self, feature: str, place: Place | None, remedy: str) -> None:
         """Record that a feature of Souffle is not supported."""
         self.refuse("E110", f"not supported: {feature}", place, remedy)
 

@@ -1,8 +1,8 @@
 """What to say about text that the grammar does not accept, and where to go on.
 
 What      : turns a parser's error into a problem with a sentence and a remedy; finds the next statement.
-Idea      : the common mistakes (a missing full stop, an open string) and the features of Souffle that Tidelog leaves out
-            are recognised by what stands at the place of the error, from a table.
+Idea      : the common mistakes (a missing full stop, an open string) and the features of Souffle that Tidelog leaves
+            out are recognised by what stands at the place of the error, from a table.
 Invariant : `next_statement` always moves forward.
 Never     : no grammar rules and no program parts.
 """
@@ -38,20 +38,33 @@ _REFUSED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     )
 )
 
+_DIRECTIVE = re.compile(r"\.[a-z]\w*")
+_KNOWN = re.compile(r"\.(decl|type|input|output|printsize)\b")
 _SKIPPED = re.compile(
-    r"""//[^\n]* | /\*(?s:.*?)\*/ | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' | `(?:[^`\\\n]|\\.)*`
+    r"""//[^\n]* | /\*(?s:.*?)\*/ | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' | `(?:[^`\\\n]|\\.)*` | <[^<>\s"]*>
       | [0-9]+\.[0-9]+ | (?P<directive>\.(?:decl|type|input|output|printsize|comp|init|functor|pragma|plan)\b)
       | (?P<stop>\.) | (?P<open>\{) | (?P<close>\})""",
     re.VERBOSE,
 )
 
 _SHOWN = {
-    "NAME": "a name", "QUOTED": None, "VARIABLE": "a variable", "ANONYMOUS": None, "NUMBER": "a number", "FLOAT": None,
-    "STRING": "a string", "BOOL": None, "MINUS": None, "NOT": None, "AGGREGATE": None, "LPAR": "(", "RPAR": ")",
-    "COMMA": ",", "DOT": ".", "COLON": ":", "SEMICOLON": None, "LBRACE": "{", "RBRACE": "}", "COMPARE": "a comparison",
-    "ADD": None, "MULTIPLY": None, "POWER": None, "EQUAL": "=", "VBAR": None, "TYPE_IS": "= or <:", "__ANON_0": ":-",
-    "QUALIFIER": None, "DECL": None, "TYPE": None, "IO": None, "$END": None,
-}  # fmt: skip
+    "NAME": "a name",
+    "VARIABLE": "a variable",
+    "NUMBER": "a number",
+    "STRING": "a string",
+    "COMPARE": "a comparison",
+    "EQUAL": "`=`",
+    "TYPE_IS": "`=`",
+    "LPAR": "`(`",
+    "RPAR": "`)`",
+    "LBRACE": "`{`",
+    "RBRACE": "`}`",
+    "COLON": "`:`",
+    "__ANON_0": "`:-`",
+    "COMMA": "`,`",
+    "DOT": "`.`",
+}
+"""What a remedy calls the tokens that were expected; the others are left out, for brevity."""
 
 
 def describe(error: UnexpectedInput, text: str, place_at: PlaceAt) -> Problem:
@@ -68,7 +81,7 @@ def describe(error: UnexpectedInput, text: str, place_at: PlaceAt) -> Problem:
         return Problem("E102", "a quoted text does not end on its line", place, f"close it with {rest[0]}")
     if rest.startswith("/*"):
         return Problem("E102", "a comment does not end", place, "close it with */")
-    if (match := re.match(r"\.[a-z]\w*", rest)) and _begins_line(text, position):
+    if (match := _DIRECTIVE.match(text, position)) and _begins_line(text, position):
         return Problem(
             "E111", f"there is no directive {match[0]}", place, "use .decl, .type, .input, .output, .printsize"
         )
@@ -78,6 +91,11 @@ def describe(error: UnexpectedInput, text: str, place_at: PlaceAt) -> Problem:
 def next_statement(text: str, start: int, error: UnexpectedInput) -> int:
     """Where to go on after an error in the statement that was being read from `start` on."""
     position = _position(error, text)
+    if _KNOWN.match(text, position) and position > start:
+        return position
+    if _DIRECTIVE.match(text, position) and not text.startswith(".comp", position):
+        line_end = text.find("\n", position)
+        return len(text) if line_end < 0 else line_end
     depth = 0
     for match in _SKIPPED.finditer(text, position):
         if match["open"]:
@@ -105,7 +123,7 @@ def _unexpected(error: UnexpectedInput, text: str, position: int, place: Place) 
     match = re.compile(r"\w+|[:<>=!-]+|.", re.DOTALL).match(text, position)
     shown = match[0] if match else ""
     wanted = _expected(error)
-    if "." in wanted and _begins_line(text, position):
+    if "`.`" in wanted and _begins_line(text, position):
         return Problem("E101", f"unexpected {shown}", place, "end the statement before it with a full stop")
     remedy = f"expected {_either(wanted)}" if wanted else None
     return Problem("E101", f"unexpected {shown if shown.isprintable() else repr(shown)}", place, remedy)
@@ -116,9 +134,7 @@ def _expected(error: UnexpectedInput) -> list[str]:
         names = error.accepts or error.expected
     else:
         names = error.allowed if isinstance(error, UnexpectedCharacters) else set()
-    order = list(_SHOWN)
-    known = sorted((name for name in names or () if name in _SHOWN), key=order.index)
-    return [shown for name in known if (shown := _SHOWN[name])]
+    return [shown for name, shown in _SHOWN.items() if name in (names or ())]
 
 
 def _either(words: list[str]) -> str:

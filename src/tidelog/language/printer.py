@@ -48,7 +48,7 @@ def print_rule(rule: Rule) -> str:
 
 
 def canonical_text(rule: Rule) -> str:
-    """The rule without its name, its variables renamed v0, v1, ... in order of appearance: an unnamed rule's identity."""
+    """An unnamed rule's identity: the rule without its name, its variables renamed v0, v1, ... as they appear."""
     names: dict[str, str] = {}
     for variable in rule_variables(rule):
         names.setdefault(variable.name, f"v{len(names)}")
@@ -92,7 +92,7 @@ def print_term(term: Term) -> str:
 
 
 def _aggregated(function: str, value: Term | None) -> str:
-    """`count`, `sum x` or, where parentheses behind the word would read as an argument list anyway, `sum((x + y) * z)`."""
+    """`count`, `sum x`, or `sum((x + y) * z)` where parentheses behind the word would read as an argument list."""
     if value is None:
         return function
     text = print_term(value)

@@ -1,10 +1,11 @@
 """Reductions of the grammar that build terms.
 
 What      : Lark calls one method per reduction, bottom-up and left to right; here are those for terms and names.
-Idea      : no tree is ever built and nothing recurs, so the depth of the text cannot overflow a stack. An expression stays
-            what it looks like (`Applied`, `Numeral`, `Aggregated`) until its surroundings need a term or a literal.
-Invariant : a mistake is recorded with its place and reading goes on with a stand-in; a program with recorded problems is
-            never handed out. Terms are nested at most `MAX_DEPTH` deep.
+Idea      : no tree is ever built and nothing recurs, so the depth of the text cannot overflow a stack. An expression
+            stays what it looks like (`Applied`, `Numeral`, `Aggregated`) until its surroundings need a term or a
+            literal.
+Invariant : a mistake is recorded with its place and reading goes on with a stand-in; a program with recorded problems
+            is never handed out. Terms are nested at most `MAX_DEPTH` deep.
 Never     : no literals or statements (see literal_reductions.py, builder.py) and no questions about meaning.
 """
 
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from lark import Token, Transformer
 
@@ -20,15 +21,9 @@ from tidelog.errors import Place, Problem
 from tidelog.language.lexemes import read_number, read_string
 from tidelog.language.terms import (
     Aggregate,
-    Atom,
     Call,
-    Comparison,
     Constant,
-    Fact,
     Literal,
-    Negation,
-    Program,
-    Rule,
     Term,
     Variable,
 )
@@ -83,13 +78,16 @@ class Aggregated:
 
 @dataclass(slots=True)
 class Formula:
-    """Alternatives, each a conjunction of literals."""
+    """Alternatives, each a conjunction of literals; `is_refused` if it stands in for something already reported."""
 
     alternatives: tuple[tuple[Literal, ...], ...]
     place: Place | None
+    is_refused: bool = False
 
 
 Node = Term | Literal | Applied | Numeral | Aggregated | Formula
+
+Deepened = TypeVar("Deepened")
 
 
 class TermReductions(Transformer[Token, Any]):
@@ -122,6 +120,7 @@ class TermReductions(Transformer[Token, Any]):
             self.problems.append(Problem(code, sentence, place, remedy))
 
     def variable(self, children: list[Token]) -> Variable:
+        """A named variable, with or without a question mark."""
         token = children[0]
         place = self.place(token)
         name = str(token)
@@ -132,37 +131,45 @@ class TermReductions(Transformer[Token, Any]):
         return Variable(name, place)
 
     def anonymous(self, children: list[Token]) -> Variable:
+        """`_`: a variable of its own."""
         self.anonymous_count += 1
         return Variable(f"_:{self.anonymous_count - 1}", self.place(children[0]))
 
     def number(self, children: list[Token]) -> Numeral:
+        """A number; its sign is not known yet."""
         return Numeral(str(children[0]), self.place(children[0]))
 
     def string(self, children: list[Token]) -> Constant:
+        """A quoted string."""
         place = self.place(children[0])
         return Constant(self.text_of(str(children[0]), place), place)
 
     def boolean(self, children: list[Token]) -> Constant:
+        """`true` or `false`."""
         return Constant(children[0] == "true", self.place(children[0]))
 
     def minus(self, children: list[Any]) -> Term:
+        """A negative number, or `neg` of a term."""
         token, operand = children
         if isinstance(operand, Numeral):
             return self._number(operand, negative=True, place=self.place(token))
         return self._call("neg", (self.as_term(operand),), self.place(token))
 
     def arithmetic(self, children: list[Any]) -> Term:
+        """`left op right`, for every infix operator."""
         left, operator, right = children
         first = self.as_term(left)
         return self._call(str(operator), (first, self.as_term(right)), first.place)
 
     def group(self, children: list[Node]) -> Node:
+        """Parentheses: the same node, one level deeper."""
         node = children[0]
         if isinstance(node, Numeral):
             node = self._number(node)
         return self.deepen(node, self._depths.get(id(node), 0) + 1, node.place)
 
     def name(self, children: list[Token]) -> Name:
+        """A name, in back-quotes or not."""
         token = children[0]
         place = self.place(token)
         if token.type == "QUOTED":
@@ -170,6 +177,7 @@ class TermReductions(Transformer[Token, Any]):
         return Name(str(token), False, place)
 
     def application(self, children: list[Any]) -> Applied:
+        """`name(terms)`."""
         name, *nodes = children
         terms = tuple(self.as_term(node) for node in nodes)
         applied = Applied(name, terms, tuple(self.aggregates))
@@ -237,8 +245,8 @@ class TermReductions(Transformer[Token, Any]):
         """How deeply the deepest of the nodes is nested."""
         return max((self._depths.get(id(node), 0) for node in nodes), default=0)
 
-    def deepen(self, node: Any, depth: int, place: Place | None) -> Any:
-        """Note how deeply a node is nested; past the limit a stand-in takes its place and the statement is given up."""
+    def deepen(self, node: Deepened, depth: int, place: Place | None) -> Deepened | Constant:
+        """Note how deeply a node is nested; past the limit a stand-in takes its place, the statement is given up."""
         if depth <= MAX_DEPTH:
             self._depths[id(node)] = depth
             return node

@@ -1,0 +1,66 @@
+"""Drive a grammar over a text, past its mistakes.
+
+What      : a Lark LALR(1) parser bound to a builder, one per thread.
+Idea      : the builder is called at every reduction. After a mistake, reading starts again behind the next full stop,
+            so that one run reports the mistakes of all statements.
+Invariant : reading ends for every text, with at most `MAX_PROBLEMS` problems; the time grows linearly with the text.
+Never     : no knowledge of a particular grammar (parser.py and dialects/ bring theirs).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from importlib import resources
+from typing import Generic, TypeVar
+
+from lark import Lark, TextSlice
+from lark.exceptions import UnexpectedInput
+
+from tidelog.errors import Problem, ProgramError
+from tidelog.language.builder import Builder
+from tidelog.language.mistakes import describe, next_statement
+from tidelog.language.term_reductions import MAX_PROBLEMS
+
+BuilderType = TypeVar("BuilderType", bound=Builder)
+
+
+class Reader(threading.local, Generic[BuilderType]):
+    """A parser and its builder; each thread has its own, because the builder holds the text that is being read."""
+
+    def __init__(self, builder: type[BuilderType], package: str, grammar: str, starts: Sequence[str]) -> None:
+        text = resources.files(package).joinpath(grammar).read_text(encoding="utf-8")
+        self.builder = builder()
+        self.lark = Lark(
+            text,
+            parser="lalr",
+            lexer="contextual",
+            start=list(starts),
+            transformer=self.builder,
+            maybe_placeholders=False,
+        )
+
+    def read(self, text: str, source: str, start: str) -> object:
+        """Read the whole text; what was built and what is wrong is with the builder."""
+        self.builder.begin(source, text)
+        position = 0
+        while len(self.builder.problems) < MAX_PROBLEMS:
+            try:
+                return self.lark.parse(TextSlice(text, position, len(text)), start=start)
+            except UnexpectedInput as error:
+                self.builder.end_statement()
+                self.builder.problems.append(describe(error, text, self.builder.place_at))
+                position = next_statement(text, position, error)
+                if start != "program" or position >= len(text):
+                    break
+        return None
+
+
+def raise_if_any(problems: list[Problem]) -> None:
+    """Raise the problems together, ordered by place."""
+    if problems:
+        raise ProgramError(sorted(problems, key=_by_place))
+
+
+def _by_place(problem: Problem) -> tuple[int, int]:
+    return (problem.place.line, problem.place.column) if problem.place else (0, 0)
