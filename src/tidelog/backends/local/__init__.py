@@ -1,1 +1,1 @@
-"""The compiled, in-process backend: constants as integers, kernels compiled with Numba."""
+"""The compiled, in-process backend: dictionary-encoded facts, hash indexes, Numba kernels."""

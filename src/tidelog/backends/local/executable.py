@@ -1,0 +1,322 @@
+"""A plan made ready for the join machine.
+
+What      : translates a plan with its views into the machine's integers once, and runs it in bounded chunks.
+Idea      : a plan is cut into segments at its arithmetic; the machine runs the joins of a segment, compiled column
+            functions do the arithmetic on the table that comes out, and the next segment is driven by that table.
+Invariant : addresses are refreshed whenever a relation's arrays may have moved; no table exceeds CHUNK rows.
+Never     : no insertion of facts and no choice of plan.
+
+Registers: 0 is the position of the driving row, then the slots, then the rows matched by each join, then constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tidelog.backends.local import functions, machine
+from tidelog.backends.local.compiled import Array
+from tidelog.backends.local.dictionary import Dictionary
+from tidelog.backends.local.relation import Relation
+from tidelog.planning.plan import (
+    Absent,
+    Apply,
+    Bind,
+    Column,
+    Compute,
+    Expression,
+    Ignore,
+    Join,
+    Known,
+    Literally,
+    Plan,
+    Slot,
+    Step,
+    Test,
+    key_columns,
+)
+from tidelog.planning.views import Matching, View
+
+CHUNK = 1 << 16
+UNLIMITED = 1 << 62
+
+
+@dataclass(slots=True)
+class _Segment:
+    """Steps for the machine, then arithmetic on what they give."""
+
+    steps: list[Step] = field(default_factory=list)
+    arithmetic: list[Test | Compute] = field(default_factory=list)
+    loads: Array = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    code: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    starts: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    chosen: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    uses: list[tuple[int, Relation, tuple[int, ...]]] = field(default_factory=list)
+    epoch: int = -1
+
+
+class Executable:
+    """One plan over given views, able to run any number of times."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        matching: Matching,
+        own: frozenset[str],
+        relation_of: Callable[[str, int], Relation],
+        dictionary: Dictionary,
+    ) -> None:
+        self.plan = plan
+        self._matching = matching
+        self.own = own
+        self._relation_of = relation_of
+        self._dictionary = dictionary
+        self._constants: dict[Literally, int] = {}
+        self.joins = [step for step in plan.steps if isinstance(step, Join)]
+        self._width = 1 + plan.slots + len(self.joins)
+        self._segments = self._assemble()
+        self._registers = np.zeros(self._width + len(self._constants), np.int64)
+        for constant, register in self._constants.items():
+            self._registers[register] = dictionary.encode([constant.value])[0]
+        self._head_is_plain = all(not isinstance(part, Apply) for part in plan.head)
+
+    def heads(self, driving: Array) -> Iterator[Array]:
+        """The heads of all instances, in chunks; a head that several instances derive comes several times."""
+        if self._head_is_plain:
+            yield from self._chunks(driving, [self._register(part) for part in self.plan.head], UNLIMITED)
+            return
+        for table in self._chunks(driving, list(range(self._width)), UNLIMITED):
+            columns = [self._evaluate(part, table) for part in self.plan.head]
+            yield np.column_stack(columns).astype(np.int32, copy=False)
+
+    def bodies(self, driving: Array, joins: Sequence[int], limit: int) -> Iterator[Array]:
+        """For each instance the position of its driving row and the rows matched by the given joins."""
+        rows = [1 + self.plan.slots + join for join in joins]
+        yield from self._chunks(driving, [0, *rows], limit if len(self._segments) == 1 else UNLIMITED)
+
+    def values(self, driving: Array, slots: Sequence[int]) -> Iterator[Array]:
+        """For each instance the position of its driving row and the values of the given slots."""
+        yield from self._chunks(driving, [0, *(1 + slot for slot in slots)], UNLIMITED)
+
+    # -- running ---------------------------------------------------------------------------------------------------
+
+    def _chunks(self, driving: Array, chosen: list[int], limit: int) -> Iterator[Array]:
+        return self._run(0, driving, np.array(chosen, np.int64), limit)
+
+    def _run(self, number: int, driving: Array, chosen: Array, limit: int) -> Iterator[Array]:
+        """Run one segment, and for each of its tables the segments after it."""
+        segment = self._segments[number]
+        is_last = number == len(self._segments) - 1
+        direct = is_last and not segment.arithmetic
+        wanted = chosen if direct else np.arange(self._width, dtype=np.int64)
+        for table in self._machine(segment, driving, wanted, limit if direct else UNLIMITED):
+            if direct:
+                yield table
+                continue
+            passed = self._arithmetic(segment.arithmetic, table)
+            if not len(passed):
+                continue
+            if is_last:
+                yield np.column_stack([self._column(passed, register) for register in chosen]).astype(np.int32)
+            else:
+                yield from self._run(number + 1, passed, chosen, limit)
+
+    def _machine(self, segment: _Segment, driving: Array, chosen: Array, limit: int) -> Iterator[Array]:
+        registers = self._registers.copy()
+        cursors = np.zeros(len(segment.starts) + 1, np.int64)
+        state = np.array([0, -1, 0, 0], np.int64)
+        room = min(CHUNK, max(256, 4 * len(driving)))
+        for at, relation, _ in segment.uses:
+            segment.code[at + machine.COUNT] = relation.count
+        while state[machine.POSITION] < len(driving):
+            self._refresh(segment)
+            table = np.empty((room, len(chosen)), np.int32)
+            written = machine.run(
+                driving, segment.loads, segment.code, segment.starts, registers, cursors, state, limit, chosen, table
+            )
+            if written:
+                yield table[:written]
+            room = CHUNK
+
+    def _refresh(self, segment: _Segment) -> None:
+        """Write the current addresses of arrays into the program."""
+        epoch = sum(relation.epoch for _, relation, _ in segment.uses)
+        if epoch == segment.epoch:
+            return
+        for at, relation, columns in segment.uses:
+            code = segment.code
+            if columns and len(columns) < relation.rows.shape[1]:
+                index = relation.index(columns)
+                code[at + machine.SLOTS] = index.slots.ctypes.data
+                code[at + machine.ROOM] = len(index.slots) - 1
+                code[at + machine.LINKS] = index.links.ctypes.data
+            else:
+                code[at + machine.SLOTS] = relation.slots.ctypes.data
+                code[at + machine.ROOM] = len(relation.slots) - 1
+            code[at + machine.ROWS] = relation.rows.ctypes.data
+            code[at + machine.MARKS] = relation.marks.ctypes.data
+        segment.epoch = sum(relation.epoch for _, relation, _ in segment.uses)
+
+    def _arithmetic(self, operations: Sequence[Test | Compute], table: Array) -> Array:
+        for operation in operations:
+            if not len(table):
+                return table
+            match operation:
+                case Test(op, left, right):
+                    one, other = self._evaluate(left, table), self._evaluate(right, table)
+                    table = table[functions.compare(self._dictionary, op, one, other)]
+                case Compute(slot, expression):
+                    table[:, 1 + slot.number] = self._evaluate(expression, table)
+        return np.ascontiguousarray(table)
+
+    def _evaluate(self, expression: Expression, table: Array) -> Array:
+        match expression:
+            case Slot(number):
+                return np.ascontiguousarray(table[:, 1 + number])
+            case Literally():
+                return self._column(table, self._register(expression))
+            case Apply(function, arguments):
+                columns = [self._evaluate(argument, table) for argument in arguments]
+                return functions.apply(self._dictionary, function, columns)
+
+    def _column(self, table: Array, register: int) -> Array:
+        """A register as a column: part of the table, or a constant repeated."""
+        if register < self._width:
+            return np.ascontiguousarray(table[:, register])
+        return np.full(len(table), self._registers[register], np.int32)
+
+    # -- translation -----------------------------------------------------------------------------------------------
+
+    def _assemble(self) -> list[_Segment]:
+        segments = [_Segment()]
+        for step in self.plan.steps:
+            if _is_arithmetic(step):
+                segments[-1].arithmetic.append(step)  # type: ignore[arg-type]
+                continue
+            if segments[-1].arithmetic:
+                segments.append(_Segment())
+            segments[-1].steps.append(step)
+        for expression in self.plan.head:
+            self._constant_registers(expression)
+        for number, segment in enumerate(segments):
+            self._translate(segment, is_first=number == 0)
+        return segments
+
+    def _translate(self, segment: _Segment, *, is_first: bool) -> None:
+        if is_first:
+            segment.loads = self._driver_loads()
+        else:
+            every = np.arange(self._width)
+            segment.loads = np.column_stack([every, every, np.full(self._width, machine.BIND)]).astype(np.int64)
+        for operation in segment.arithmetic:
+            match operation:
+                case Test(_, left, right):
+                    self._constant_registers(left)
+                    self._constant_registers(right)
+                case Compute(_, expression):
+                    self._constant_registers(expression)
+        code: list[int] = []
+        starts: list[int] = []
+        for step in segment.steps:
+            for block in self._blocks(step, segment, len(code)):
+                starts.append(len(code))
+                code.extend(block)
+        segment.code = np.array(code, np.int64)
+        segment.starts = np.array(starts, np.int64)
+
+    def _driver_loads(self) -> Array:
+        loads = []
+        for position, column in enumerate(self.plan.columns):
+            match column:
+                case Known(source):
+                    loads.append((position, self._register(source), machine.CHECK))
+                case Bind(slot):
+                    loads.append((position, 1 + slot.number, machine.BIND))
+                case Ignore():
+                    continue
+                case _:
+                    loads.append((position, 1 + column.slot.number, machine.CHECK))
+        return np.array(loads, np.int64).reshape(-1, 3)
+
+    def _blocks(self, step: Step, segment: _Segment, at: int) -> Iterator[list[int]]:
+        match step:
+            case Join(relation, columns, _, is_before):
+                view = self._matching.view(is_before=is_before, is_lower=relation not in self.own)
+                register = 1 + self.plan.slots + self.joins.index(step)
+                yield self._atom(relation, columns, view, segment, at, register)
+            case Absent(relation, columns, _, is_before):
+                for view in self._matching.absent(is_before=is_before):
+                    block = self._atom(relation, columns, view, segment, at, -1)
+                    block[machine.OPERATION] += machine.ABSENT_SCAN
+                    at += len(block)
+                    yield block
+            case Test(op, left, right):
+                operation = machine.EQUAL if op == "=" else machine.DIFFERENT
+                yield _simple(operation, self._register(left), self._register(right))
+            case Compute(slot, expression):
+                yield _simple(machine.COPY, 1 + slot.number, self._register(expression))
+
+    def _atom(
+        self, name: str, columns: tuple[Column, ...], view: View, segment: _Segment, at: int, register: int
+    ) -> list[int]:
+        relation = self._relation_of(name, len(columns))
+        keys = key_columns(columns)
+        if not keys:
+            operation = machine.SCAN
+        elif len(keys) == relation.rows.shape[1]:
+            operation = machine.WHOLE
+        else:
+            operation = machine.CHAIN_ONE if len(keys) == 1 else machine.CHAIN_MORE
+        segment.uses.append((at, relation, keys))
+        pairs: list[int] = []
+        actions: list[int] = []
+        for position, column in enumerate(columns):
+            match column:
+                case Known(source):
+                    pairs.extend((position, self._register(source)))
+                case Ignore():
+                    continue
+                case _:
+                    kind = machine.BIND if isinstance(column, Bind) else machine.CHECK
+                    actions.extend((position, 1 + column.slot.number, kind))
+        block = [0] * machine.DETAILS
+        block[machine.OPERATION] = operation
+        block[machine.ARITY] = relation.rows.shape[1]
+        block[machine.CARE], block[machine.WANT] = view.care, int(view.inside)
+        block[machine.ROW_REGISTER] = register
+        block[machine.KEY_PAIRS], block[machine.ACTIONS] = len(pairs) // 2, len(actions) // 3
+        return block + pairs + actions
+
+    def _register(self, source: Expression) -> int:
+        if isinstance(source, Slot):
+            return 1 + source.number
+        assert isinstance(source, Literally)
+        return self._constants.setdefault(source, self._width + len(self._constants))
+
+    def _constant_registers(self, expression: Expression) -> None:
+        """Give every constant of an expression a register before the registers are made."""
+        match expression:
+            case Literally():
+                self._register(expression)
+            case Apply(_, arguments):
+                for argument in arguments:
+                    self._constant_registers(argument)
+
+
+def _simple(operation: int, one: int, other: int) -> list[int]:
+    block = [0] * machine.DETAILS
+    block[machine.OPERATION] = operation
+    return [*block, one, other]
+
+
+def _is_arithmetic(step: Step) -> bool:
+    """Whether a step needs the values behind ids; equality of constants does not."""
+    match step:
+        case Test(op, left, right):
+            return op not in ("=", "!=") or isinstance(left, Apply) or isinstance(right, Apply)
+        case Compute(_, expression):
+            return isinstance(expression, Apply)
+        case _:
+            return False

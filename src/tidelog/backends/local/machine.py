@@ -1,0 +1,231 @@
+"""The join machine: one compiled loop that runs any plan.
+
+What      : given driving rows and a program (plain integers), enumerates the matches depth first and writes chosen
+            registers of each match into a table.
+Idea      : fused nested index loops with nothing materialised in between; because the program is data, adding a rule
+            compiles nothing. When the table is full the machine stops and later resumes where it was.
+Invariant : matches come in a fixed order, each once. Rows may be appended to relations and tables may grow between
+            two calls: cursors are row numbers and chains only grow at their front.
+Never     : no arithmetic (batches.py), no insertion (relation_kernels.py), no Python objects.
+
+A step is a block of integers: operation, address of the rows, arity, address of the marks, care, want, address of the slots,
+room, address of the links, number of rows, row register (or -1), number of key pairs, number of actions, then the key pairs
+(column, register) and the actions (column, register, kind).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.backends.local.compiled import Array, Int, compiled
+from tidelog.backends.local.hashing import find_one, hash_more, home, row_of, tag_of
+from tidelog.backends.local.memory import load16, load32, load64
+
+SCAN, CHAIN_ONE, CHAIN_MORE, WHOLE = 0, 1, 2, 3
+ABSENT_SCAN, ABSENT_ONE, ABSENT_MORE, ABSENT_WHOLE = 4, 5, 6, 7
+EQUAL, DIFFERENT, COPY = 8, 9, 10
+(
+    OPERATION, ROWS, ARITY, MARKS, CARE, WANT, SLOTS, ROOM, LINKS, COUNT, ROW_REGISTER, KEY_PAIRS, ACTIONS, DETAILS,
+) = range(14)  # fmt: skip
+BIND, CHECK = 0, 1
+POSITION, DEPTH, EMITTED, MATCHES = 0, 1, 2, 3
+
+
+@compiled
+def _first(code: Array, at: Int, operation: Int, registers: Array) -> Int:
+    """The first row of a step's candidates, or -1."""
+    if operation == SCAN:
+        return np.int64(0) if code[at + COUNT] > 0 else np.int64(-1)
+    details = at + DETAILS
+    slots = code[at + SLOTS]
+    room = code[at + ROOM]
+    if operation == CHAIN_ONE:
+        return find_one(slots, room, registers[code[details + 1]])
+    pairs = code[at + KEY_PAIRS]
+    h = np.uint64(0)
+    for i in range(pairs):
+        h = hash_more(h, registers[code[details + 2 * i + 1]])
+    tag = tag_of(h)
+    place = home(h, room)
+    rows = code[at + ROWS]
+    arity = code[at + ARITY]
+    while True:
+        slot = load64(slots, place)
+        if slot == -1:
+            return np.int64(-1)
+        if slot >> 32 == tag:
+            row = row_of(slot)
+            is_same = True
+            for i in range(pairs):
+                if load32(rows, row * arity + code[details + 2 * i]) != registers[code[details + 2 * i + 1]]:
+                    is_same = False
+                    break
+            if is_same:
+                return row
+        place = (place + 1) & room
+
+
+@compiled
+def _next(code: Array, at: Int, operation: Int, row: Int) -> Int:
+    """The candidate after a row, or -1."""
+    if operation == SCAN:
+        return row + 1 if row + 1 < code[at + COUNT] else np.int64(-1)
+    if operation == WHOLE:
+        return np.int64(-1)
+    return load32(code[at + LINKS], row)
+
+
+@compiled
+def _fits(code: Array, at: Int, row: Int, registers: Array) -> bool:
+    """Whether a candidate is in the step's view and agrees with the registers; fills the registers it binds."""
+    if load16(code[at + MARKS], row) & code[at + CARE] != code[at + WANT]:
+        return False
+    actions = at + DETAILS + 2 * code[at + KEY_PAIRS]
+    base = row * code[at + ARITY]
+    rows = code[at + ROWS]
+    for i in range(code[at + ACTIONS]):
+        value = load32(rows, base + code[actions + 3 * i])
+        register = code[actions + 3 * i + 1]
+        if code[actions + 3 * i + 2] == BIND:
+            registers[register] = value
+        elif registers[register] != value:
+            return False
+    if code[at + ROW_REGISTER] >= 0:
+        registers[code[at + ROW_REGISTER]] = row
+    return True
+
+
+@compiled
+def _holds(code: Array, at: Int, operation: Int, registers: Array) -> bool:
+    """Whether a step without alternatives holds: a comparison of registers, a copy, or an absence."""
+    details = at + DETAILS
+    if operation == EQUAL:
+        return registers[code[details]] == registers[code[details + 1]]
+    if operation == DIFFERENT:
+        return registers[code[details]] != registers[code[details + 1]]
+    if operation == COPY:
+        registers[code[details]] = registers[code[details + 1]]
+        return True
+    row = _first(code, at, operation - ABSENT_SCAN, registers)
+    while row != -1:
+        if _fits(code, at, row, registers):
+            return False
+        row = _next(code, at, operation - ABSENT_SCAN, row)
+    return True
+
+
+@compiled
+def _load(driving: Array, position: Int, loads: Array, registers: Array) -> bool:
+    """Fill registers from a driving row; False if it does not fit."""
+    registers[0] = position
+    for i in range(loads.shape[0]):
+        value = driving[position, loads[i, 0]]
+        if loads[i, 2] == BIND:
+            registers[loads[i, 1]] = value
+        elif registers[loads[i, 1]] != value:
+            return False
+    return True
+
+
+@compiled
+def run(
+    driving: Array,
+    loads: Array,
+    code: Array,
+    starts: Array,
+    registers: Array,
+    cursors: Array,
+    state: Array,
+    limit: Int,
+    chosen: Array,
+    table: Array,
+) -> Int:
+    """Run until the driving rows are used up or the table is full; returns the number of rows written.
+
+    `state` holds the driving position, the depth (-1 between driving rows), the matches written for this driving row
+    and the matches written in all; it is done when the position reaches the number of driving rows. At most `limit`
+    matches are written per driving row.
+    """
+    steps = starts.shape[0]
+    width = chosen.shape[0]
+    room = table.shape[0]
+    position = state[POSITION]
+    depth = state[DEPTH]
+    emitted = state[EMITTED]
+    written = np.int64(0)
+    entering = depth == steps
+    while True:
+        if depth < 0:
+            if position >= driving.shape[0]:
+                break
+            if not _load(driving, position, loads, registers):
+                position += 1
+                continue
+            depth = np.int64(0)
+            emitted = np.int64(0)
+            entering = True
+        if depth == steps:
+            # Only a plan whose last step has no alternatives comes here; others write inside their last loop.
+            if entering:
+                if written == room:
+                    break
+                for i in range(width):
+                    table[written, i] = registers[chosen[i]]
+                written += 1
+                emitted += 1
+            depth -= 1
+            entering = False
+            if emitted >= limit:
+                depth = np.int64(-1)
+            if depth < 0:
+                position += 1
+            continue
+        at = starts[depth]
+        operation = code[at + OPERATION]
+        if operation >= ABSENT_SCAN:
+            if entering and _holds(code, at, operation, registers):
+                depth += 1
+            else:
+                depth -= 1
+                entering = False
+                if depth < 0:
+                    position += 1
+            continue
+        row = _first(code, at, operation, registers) if entering else cursors[depth]
+        is_last = depth == steps - 1
+        is_full = False
+        while row != -1:
+            following = _next(code, at, operation, row)
+            if _fits(code, at, row, registers):
+                if not is_last:
+                    cursors[depth] = following
+                    break
+                if written == room:
+                    is_full = True
+                    break
+                for i in range(width):
+                    table[written, i] = registers[chosen[i]]
+                written += 1
+                emitted += 1
+                if emitted >= limit:
+                    row = np.int64(-1)
+                    depth = np.int64(0)
+                    break
+            row = following
+        if is_full:
+            cursors[depth] = row
+            entering = False
+            break
+        if row == -1:
+            depth -= 1
+            entering = False
+            if depth < 0:
+                position += 1
+        else:
+            depth += 1
+            entering = True
+    state[POSITION] = position
+    state[DEPTH] = depth
+    state[EMITTED] = emitted
+    state[MATCHES] += written
+    return written

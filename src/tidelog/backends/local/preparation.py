@@ -1,0 +1,134 @@
+"""Plans and executables of a stage, made when they are first needed.
+
+What      : which rules a fact can drive, and the executable for each rule, driver and matching.
+Idea      : planning costs more than a small update, so its results are kept with the stage until the sizes of the
+            relations have changed so much that other join orders may be better.
+Invariant : executables are keyed by identity of rule and matching, which are kept alive here.
+Never     : no facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tidelog.backends.local.dictionary import Dictionary
+from tidelog.backends.local.executable import Executable
+from tidelog.backends.local.facts import distinct
+from tidelog.backends.local.relation import Relation
+from tidelog.language.terms import Atom, Negation
+from tidelog.planning.lowered import LoweredRule, Stage
+from tidelog.planning.plan import Driver, Plan
+from tidelog.planning.planner import plan_all, plan_head, plan_literal
+from tidelog.planning.views import Matching
+
+_SAMPLE = 256
+_REPLAN_FACTOR = 8
+
+
+class Sizes:
+    """Estimates for the planner, from the stored relations."""
+
+    def __init__(self, relations: dict[str, Relation]) -> None:
+        self._relations = relations
+
+    def size(self, relation: str) -> int:
+        """The number of stored rows; an empty relation may be about to fill, so it counts as an average one."""
+        found = self._relations.get(relation)
+        if found is not None and found.count:
+            return found.count
+        counts = [other.count for other in self._relations.values() if other.count]
+        return sum(counts) // len(counts) if counts else 1000
+
+    def distinct(self, relation: str, column: int) -> int:
+        """The number of keys of an index on the column, else an estimate from a sample."""
+        found = self._relations.get(relation)
+        if found is None or not found.count or column >= found.arity:
+            return 0
+        known = found.distinct(column)
+        if known:
+            return known
+        step = max(found.count // _SAMPLE, 1)
+        sample = found.rows[: found.count : step, column]
+        seen = len(distinct(sample))
+        return seen if seen * 2 < len(sample) else max(found.count * seen // len(sample), 1)
+
+
+class Preparation:
+    """Everything prepared for one stage."""
+
+    def __init__(
+        self,
+        stage: Stage,
+        relations: dict[str, Relation],
+        relation_of: Callable[[str, int], Relation],
+        dictionary: Dictionary,
+    ) -> None:
+        self.stage = stage
+        self._relations = relations
+        self._sizes = Sizes(relations)
+        self._relation_of = relation_of
+        self._dictionary = dictionary
+        self._planned_at: dict[str, int] = {}
+        self._plans: dict[tuple[int, Driver, int | None], Plan] = {}
+        self._executables: dict[tuple[int, Driver, int | None, int], Executable] = {}
+        self._alive: list[object] = []
+        self.driven: dict[str, list[tuple[LoweredRule, int]]] = {}
+        self.blocked: dict[str, list[tuple[LoweredRule, int]]] = {}
+        self.heads: dict[str, list[LoweredRule]] = {}
+        for rule in stage.rules:
+            self.heads.setdefault(rule.head.relation, []).append(rule)
+            for position, literal in enumerate(rule.body):
+                match literal:
+                    case Atom(relation):
+                        self.driven.setdefault(relation, []).append((rule, position))
+                    case Negation(Atom(relation)):
+                        self.blocked.setdefault(relation, []).append((rule, position))
+
+    def executable(self, rule: LoweredRule, driver: Driver, literal: int | None, matching: Matching) -> Executable:
+        """The executable of a rule for a driver and views."""
+        key = (id(rule), driver, literal, id(matching))
+        found = self._executables.get(key)
+        if found is None:
+            plan = self._plan(rule, driver, literal)
+            found = Executable(plan, matching, self.stage.relations, self._relation_of, self._dictionary)
+            self._executables[key] = found
+            self._alive.extend((rule, matching))
+        return found
+
+    def forget_if_outgrown(self) -> None:
+        """Plan anew when a relation has become eight times larger or smaller since it was planned for."""
+        for name, size in self._planned_at.items():
+            relation = self._relations.get(name)
+            count = relation.count if relation is not None else 0
+            if count > _REPLAN_FACTOR * size + 64 or size > _REPLAN_FACTOR * count + 64:
+                self._plans.clear()
+                self._executables.clear()
+                self._planned_at.clear()
+                return
+
+    def _plan(self, rule: LoweredRule, driver: Driver, literal: int | None) -> Plan:
+        key = (id(rule), driver, literal)
+        found = self._plans.get(key)
+        if found is None:
+            self._note_sizes(rule)
+            if driver is Driver.HEAD:
+                found = plan_head(rule, self._sizes)
+            elif literal is None:
+                found = plan_all(rule, self._sizes)
+            else:
+                found = plan_literal(rule, literal, self._sizes)
+            self._plans[key] = found
+            self._alive.append(rule)
+        return found
+
+    def _note_sizes(self, rule: LoweredRule) -> None:
+        for literal in rule.body:
+            if isinstance(literal, Atom):
+                relation = self._relations.get(literal.relation)
+                self._planned_at.setdefault(literal.relation, relation.count if relation is not None else 0)
+
+
+NO_DRIVER = np.zeros((1, 1), np.int32)
+"""The one driving row of a plan that starts from nothing."""

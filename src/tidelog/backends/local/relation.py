@@ -1,0 +1,254 @@
+"""A relation on this machine: rows of ids, marks, and hash indexes.
+
+What      : the arrays of one relation and their growth; the work itself is done by kernels.
+Idea      : a fact is a row number, sets of facts are arrays of row numbers or marks; a row whose marks are gone stays
+            where it is until many have gone, so that deleting and re-inserting move nothing.
+Invariant : rows are distinct; every index holds every row; `epoch` changes whenever an array may have moved.
+Never     : no rules, no constants, no strategy.
+
+A relation without columns is stored with one column that is always 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tidelog.backends.local import hashing, relation_kernels
+from tidelog.backends.local.compiled import Array
+from tidelog.planning.views import Mark, View
+
+_KEPT = int(Mark.MARKED | Mark.POSITIVE)
+_NEW = int(Mark.NOW | Mark.EXPLICIT)
+_PREVIOUS = int(Mark.OLD | Mark.WAS_EXPLICIT)
+_LEAST_ROWS = 16
+_LEAST_DEAD = 1024
+
+
+class Index:
+    """A hash index on some columns of a relation."""
+
+    def __init__(self, columns: Sequence[int], relation: Relation) -> None:
+        self.columns = tuple(columns)
+        self._relation = relation
+        self.head = np.zeros(hashing.COLUMNS + len(self.columns), np.int64)
+        self.head[hashing.WIDTH] = len(self.columns)
+        self.head[hashing.COLUMNS :] = self.columns
+        self.links = np.empty(len(relation.marks), np.int32)
+        self.slots = _empty_slots(0)
+        self._point()
+        self.reserve(relation.count)
+        hashing.link_all(
+            self.head.ctypes.data, relation.rows.ctypes.data, relation.rows.shape[1], 0, relation.count
+        )
+
+    @property
+    def keys(self) -> int:
+        """The number of distinct keys among all stored rows."""
+        return int(self.head[hashing.KEYS])
+
+    def reserve(self, more: int) -> bool:
+        """Make room for `more` further keys, and for as many rows as the relation can hold; whether arrays moved."""
+        needed = self.keys + more
+        is_full = needed * 8 > len(self.slots) * 5
+        if not is_full and len(self.links) >= len(self._relation.marks):
+            return False
+        self.links = _grown(self.links, len(self._relation.marks))
+        if is_full:
+            larger = _empty_slots(needed)
+            rows = self._relation.rows
+            hashing.rehash(self.slots, larger, rows.ctypes.data, rows.shape[1], self.head.ctypes.data)
+            self.slots = larger
+        self._point()
+        return True
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the index takes."""
+        return self.links.nbytes + self.slots.nbytes
+
+    def _point(self) -> None:
+        self.head[hashing.SLOTS] = self.slots.ctypes.data
+        self.head[hashing.ROOM] = len(self.slots) - 1
+        self.head[hashing.LINKS] = self.links.ctypes.data
+
+
+class Relation:
+    """The stored facts of one relation."""
+
+    def __init__(self, name: str, arity: int) -> None:
+        self.name = name
+        self.arity = arity
+        self.epoch = 0
+        self.alive = 0
+        self._counters = np.zeros(2, np.int64)
+        self.rows = np.empty((_LEAST_ROWS, max(arity, 1)), np.int32)
+        self.marks = np.zeros(_LEAST_ROWS, np.uint16)
+        self._slots = _empty_slots(_LEAST_ROWS)
+        self._indexes: dict[tuple[int, ...], Index] = {}
+        self._heads = np.empty(0, np.int64)
+        self._journal = np.empty(_LEAST_ROWS, np.int32)
+        self.counts: Array | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of stored rows, those without marks included."""
+        return int(self._counters[relation_kernels.COUNT])
+
+    @property
+    def journal(self) -> Array:
+        """The rows whose marks this transaction has changed."""
+        return self._journal[: self._counters[relation_kernels.JOURNALLED]]
+
+    @property
+    def slots(self) -> Array:
+        """The table of full rows."""
+        return self._slots
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that rows, marks and indexes take."""
+        arrays = [self.rows, self.marks, self._slots, self._journal]
+        if self.counts is not None:
+            arrays.append(self.counts)
+        return sum(array.nbytes for array in arrays) + sum(index.nbytes for index in self._indexes.values())
+
+    def index(self, columns: tuple[int, ...]) -> Index:
+        """The index on some columns; it is built when it is first asked for and kept from then on."""
+        found = self._indexes.get(columns)
+        if found is None:
+            found = self._indexes[columns] = Index(columns, self)
+            self._refresh()
+        return found
+
+    def distinct(self, column: int) -> int:
+        """About how many distinct values a column has, if an index knows; else 0."""
+        found = self._indexes.get((column,))
+        return found.keys if found else 0
+
+    def store(self, table: Array, view: View, add: Mark) -> Array:
+        """Store rows; the distinct ones in the view get the marks and are returned.
+
+        With no marks to add, rows that occur twice in the table are returned twice.
+        """
+        size = len(table)
+        found = np.empty(size, np.int32)
+        if view.inside:
+            self._reserve_journal(size)
+            hits = relation_kernels.find_rows(
+                table, size, self.rows, self.marks, self._slots, self._counters, self._journal,
+                view.care, int(view.inside), int(add), found,
+            )  # fmt: skip
+        else:
+            self._reserve(size)
+            hits = relation_kernels.store_rows(
+                table, size, self.rows, self.marks, self._slots, self._heads, self._counters, self._journal,
+                view.care, int(view.inside), int(add), found,
+            )  # fmt: skip
+        return found[:hits]
+
+    def find(self, table: Array, view: View) -> Array:
+        """The stored rows equal to rows of the table and in the view."""
+        found = np.empty(len(table), np.int32)
+        hits = relation_kernels.find_rows(
+            table, len(table), self.rows, self.marks, self._slots, self._counters, self._journal,
+            view.care, int(view.inside), 0, found,
+        )  # fmt: skip
+        return found[:hits]
+
+    def restrict(self, chosen: Array, view: View, add: Mark = Mark(0)) -> Array:
+        """Those of the chosen rows that are in the view; they get the marks."""
+        if add:
+            self._reserve_journal(len(chosen))
+        found = np.empty(len(chosen), np.int32)
+        hits = relation_kernels.collect_rows(
+            chosen, self.marks, self._counters, self._journal, view.care, int(view.inside), int(add), found
+        )
+        return found[:hits]
+
+    def select(self, view: View) -> Array:
+        """All rows in the view."""
+        found = np.empty(self.count, np.int32)
+        hits = relation_kernels.select_rows(self.marks, self.count, view.care, int(view.inside), found)
+        return found[:hits]
+
+    def mark(self, chosen: Array, add: Mark, remove: Mark) -> None:
+        """Give and take marks."""
+        self._reserve_journal(len(chosen))
+        relation_kernels.mark_rows(chosen, self.marks, self._counters, self._journal, int(add), int(remove))
+
+    def commit(self) -> None:
+        """What is NOW becomes OLD; compact when most rows are dead."""
+        self._settle(_NEW, 1)
+        dead = self.count - self.alive
+        if dead > _LEAST_DEAD and dead * 2 > self.count:
+            self._compact()
+
+    def rollback(self) -> None:
+        """What is OLD becomes NOW again."""
+        self._settle(_PREVIOUS, -1)
+
+    def _settle(self, copied: int, shift: int) -> None:
+        born, died = relation_kernels.settle_rows(self.journal, len(self.journal), self.marks, copied, shift, _KEPT)
+        self.alive += born - died
+        self._counters[relation_kernels.JOURNALLED] = 0
+        if len(self._journal) > 4 * self.count + _LEAST_DEAD:
+            self._journal = np.empty(_LEAST_ROWS, np.int32)
+
+    def _reserve(self, more: int) -> None:
+        """Make room for `more` further rows everywhere."""
+        self._reserve_journal(more)
+        needed = self.count + more
+        if needed > len(self.marks):
+            capacity = max(needed, len(self.marks) * 3 // 2)
+            self.rows = _grown(self.rows, capacity)
+            self.marks = _grown(self.marks, capacity)
+            self.epoch += 1
+        if needed * 8 > len(self._slots) * 5:
+            self._slots = _empty_slots(needed)
+            relation_kernels.fill_slots(self.rows, self.count, self._slots)
+            self.epoch += 1
+        for index in self._indexes.values():
+            self.epoch += index.reserve(more)
+
+    def _reserve_journal(self, more: int) -> None:
+        needed = int(self._counters[relation_kernels.JOURNALLED]) + more
+        if needed > len(self._journal):
+            self._journal = _grown(self._journal, max(needed, 2 * len(self._journal)))
+
+    def _refresh(self) -> None:
+        self._heads = np.array([index.head.ctypes.data for index in self._indexes.values()], np.int64)
+        self.epoch += 1
+
+    def _compact(self) -> None:
+        """Forget dead rows and build the tables anew."""
+        alive = np.empty(self.count, np.int32)
+        count = relation_kernels.compact_rows(self.rows, self.marks, self.count, alive)
+        if self.counts is not None:
+            kept = alive >= 0
+            self.counts = self.counts[: self.count][kept]
+        self._counters[relation_kernels.COUNT] = count
+        self.rows = self.rows[: max(count, _LEAST_ROWS)].copy()
+        self.marks = self.marks[: max(count, _LEAST_ROWS)].copy()
+        self._slots = _empty_slots(count)
+        relation_kernels.fill_slots(self.rows, count, self._slots)
+        self._indexes = {columns: Index(columns, self) for columns in self._indexes}
+        self._refresh()
+
+
+def _empty_slots(keys: int) -> Array:
+    """A table with room for so many keys, with some to spare."""
+    size = 16
+    while size * 5 < keys * 8 + 8:
+        size *= 2
+    return np.full(size, -1, np.int64)
+
+
+def _grown(array: Array, capacity: int) -> Array:
+    """The array with at least the given capacity; new entries are zero."""
+    if len(array) >= capacity:
+        return array
+    larger = np.zeros((capacity, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger

@@ -1,0 +1,300 @@
+"""The local store: the protocol of maintenance/store.py on compiled kernels.
+
+What      : relations, dictionary and prepared plans; every call is a few kernel runs per rule, in bounded chunks.
+Idea      : a call for heads runs the join machine and stores what comes out; marks make each head count once.
+Invariant : the cost of a call follows the instances it enumerates and the facts it is given, never the relations' sizes.
+Never     : no strategy and no user-facing values (see tables.py).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from tidelog.backends.local import counting, grouping
+from tidelog.backends.local.compiled import Array
+from tidelog.backends.local.dictionary import Dictionary
+from tidelog.backends.local.executable import Executable
+from tidelog.backends.local.facts import NOTHING, LocalFacts, gather, union
+from tidelog.backends.local.preparation import NO_DRIVER, Preparation
+from tidelog.backends.local.relation import Relation
+from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
+from tidelog.planning.plan import Driver
+from tidelog.planning.views import ANY, Mark, Matching, View
+
+Sink = Callable[[LoweredRule, Array], None]
+"""Takes the heads that a rule derives, a chunk at a time."""
+
+
+class LocalStore:
+    """Facts of all relations on this machine."""
+
+    def __init__(self) -> None:
+        self.dictionary = Dictionary()
+        self.relations: dict[str, Relation] = {}
+        self.derivations: Counter[tuple[str, str]] = Counter()
+        self.on_progress: Callable[[], None] = lambda: None
+        self._prepared: dict[int, Preparation] = {}
+
+    # -- for the engine --------------------------------------------------------------------------------------------
+
+    def relation(self, name: str, arity: int) -> Relation:
+        """The relation of that name, made when it is first asked for."""
+        found = self.relations.get(name)
+        if found is None:
+            found = self.relations[name] = Relation(name, arity)
+        return found
+
+    def intern(self, name: str, table: Array) -> LocalFacts:
+        """Facts given as encoded rows, stored without marks if they are new, as a set."""
+        relation = self.relation(name, table.shape[1])
+        rows = relation.store(_with_columns(table), View(outside=Mark.CANDIDATE), Mark.CANDIDATE)
+        relation.mark(rows, Mark(0), Mark.CANDIDATE)
+        return LocalFacts({name: rows})
+
+    def find(self, name: str, table: Array) -> LocalFacts:
+        """Those of the facts, given as encoded rows, that are stored."""
+        relation = self.relations.get(name)
+        if relation is None or relation.arity != table.shape[1]:
+            return NOTHING
+        rows = relation.store(_with_columns(table), View(Mark.OLD, Mark.CANDIDATE), Mark.CANDIDATE)
+        relation.mark(rows, Mark(0), Mark.CANDIDATE)
+        return LocalFacts({name: rows})
+
+    def commit(self) -> None:
+        """End the transaction: what is NOW becomes OLD."""
+        for relation in self.relations.values():
+            relation.commit()
+        for prepared in self._prepared.values():
+            prepared.forget_if_outgrown()
+
+    def rollback(self) -> None:
+        """Undo the transaction."""
+        for relation in self.relations.values():
+            relation.rollback()
+
+    def keep(self, stages: Iterable[Stage]) -> None:
+        """Forget what is prepared for other stages than these."""
+        wanted = {id(stage) for stage in stages}
+        self._prepared = {key: prepared for key, prepared in self._prepared.items() if key in wanted}
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that facts, indexes and constants take."""
+        return sum(relation.nbytes for relation in self.relations.values()) + self.dictionary.nbytes
+
+    # -- sets of facts ---------------------------------------------------------------------------------------------
+
+    def nothing(self) -> LocalFacts:
+        """The empty set."""
+        return NOTHING
+
+    def union(self, parts: Iterable[LocalFacts]) -> LocalFacts:
+        """The union of sets."""
+        return union(parts)
+
+    def of(self, facts: LocalFacts, relations: Iterable[str]) -> LocalFacts:
+        """The facts of the given relations."""
+        return LocalFacts({name: facts.parts[name] for name in relations if name in facts.parts})
+
+    def restrict(self, facts: LocalFacts, view: View) -> LocalFacts:
+        """The given facts that are in the view."""
+        return LocalFacts({name: self.relations[name].restrict(rows, view) for name, rows in facts.parts.items()})
+
+    def select(self, relations: Iterable[str], view: View) -> LocalFacts:
+        """Every stored fact of the relations that is in the view."""
+        return LocalFacts({name: self.relations[name].select(view) for name in relations if name in self.relations})
+
+    def touched(self, relations: Iterable[str], view: View) -> LocalFacts:
+        """The facts journalled in this transaction that are in the view."""
+        found = {}
+        for name in relations:
+            relation = self.relations.get(name)
+            if relation is not None and len(relation.journal):
+                found[name] = relation.restrict(relation.journal, view)
+        return LocalFacts(found)
+
+    def mark(self, facts: LocalFacts, add: Mark = Mark(0), remove: Mark = Mark(0)) -> None:
+        """Give and take marks."""
+        for name, rows in facts.parts.items():
+            self.relations[name].mark(rows, add, remove)
+
+    def size(self, relation: str) -> int:
+        """How many facts the relation has in the materialisation, as of the last commit."""
+        found = self.relations.get(relation)
+        return found.alive if found is not None else 0
+
+    # -- rules -----------------------------------------------------------------------------------------------------
+
+    def derive(
+        self,
+        stage: Stage,
+        driving: LocalFacts,
+        blocking: LocalFacts,
+        matching: Matching,
+        heads: View,
+        add: Mark,
+        phase: str,
+    ) -> LocalFacts:
+        """The heads of the instances that the given facts drive; see the protocol."""
+        found: dict[str, list[Array]] = {}
+        self._drive(stage, driving, blocking, matching, phase, self._collector(found, heads, add))
+        return gather(found)
+
+    def evaluate(
+        self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, heads: View, add: Mark, phase: str
+    ) -> LocalFacts:
+        """The heads of all instances of the given rules."""
+        found: dict[str, list[Array]] = {}
+        self._enumerate(stage, rules, matching, phase, self._collector(found, heads, add))
+        return gather(found)
+
+    def supported(self, stage: Stage, facts: LocalFacts, matching: Matching, phase: str) -> LocalFacts:
+        """Those of the given facts that are the head of at least one instance."""
+        prepared = self._preparation(stage)
+        found: dict[str, list[Array]] = {}
+        for name, rows in facts.parts.items():
+            relation, waiting = self.relations[name], rows
+            for rule in prepared.heads.get(name, ()):
+                if not len(waiting):
+                    break
+                executable = prepared.executable(rule, Driver.HEAD, None, matching)
+                proved = np.zeros(len(waiting), np.bool_)
+                for table in executable.bodies(relation.rows[waiting], (), 1):
+                    proved[table[:, 0]] = True
+                self.derivations[rule.key, phase] += int(np.count_nonzero(proved))
+                found.setdefault(name, []).append(waiting[proved])
+                waiting = waiting[~proved]
+        return gather(found)
+
+    def expand(
+        self, stage: Stage, facts: LocalFacts, matching: Matching, bodies: View, add: Mark, limit: int, phase: str
+    ) -> tuple[LocalFacts, LocalFacts]:
+        """The stage's own body facts of at most `limit` instances per rule and given head, and the heads exhausted."""
+        prepared = self._preparation(stage)
+        found: dict[str, list[Array]] = {}
+        exhausted: dict[str, Array] = {}
+        for name, rows in facts.parts.items():
+            is_open = np.zeros(len(rows), np.bool_)
+            for rule in prepared.heads.get(name, ()):
+                executable = prepared.executable(rule, Driver.HEAD, None, matching)
+                counts = self._expand(executable, self.relations[name].rows[rows], limit, bodies, add, found)
+                self.derivations[rule.key, phase] += int(counts.sum())
+                is_open |= counts >= limit
+            exhausted[name] = rows[~is_open]
+        return gather(found), LocalFacts(exhausted)
+
+    def _expand(
+        self, executable: Executable, driving: Array, limit: int, bodies: View, add: Mark, found: dict[str, list[Array]]
+    ) -> Array:
+        own = [at for at, join in enumerate(executable.joins) if join.relation in executable.own]
+        counts = np.zeros(len(driving), np.int64)
+        for table in executable.bodies(driving, own, limit):
+            counts += np.bincount(table[:, 0], minlength=len(driving))
+            for column, at in enumerate(own, start=1):
+                name = executable.joins[at].relation
+                rows = self.relations[name].restrict(np.ascontiguousarray(table[:, column]), bodies, add)
+                found.setdefault(name, []).append(rows)
+        return counts
+
+    # -- counts and aggregates -------------------------------------------------------------------------------------
+
+    def count(
+        self,
+        stage: Stage,
+        driving: LocalFacts,
+        blocking: LocalFacts,
+        matching: Matching,
+        sign: int,
+        phase: str,
+    ) -> LocalFacts:
+        """As `derive`, but adds `sign` to the count of the head once per instance."""
+        found: dict[str, list[Array]] = {}
+        self._drive(stage, driving, blocking, matching, phase, self._counter(found, sign))
+        return union(LocalFacts({name: rows}) for name, pieces in found.items() for rows in pieces)
+
+    def count_all(
+        self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, sign: int, phase: str
+    ) -> LocalFacts:
+        """As `evaluate`, but counting."""
+        found: dict[str, list[Array]] = {}
+        self._enumerate(stage, rules, matching, phase, self._counter(found, sign))
+        return union(LocalFacts({name: rows}) for name, pieces in found.items() for rows in pieces)
+
+    def uncounted(self, facts: LocalFacts) -> LocalFacts:
+        """Those of the given facts whose derivation count is zero."""
+        return LocalFacts({name: counting.zero(self.relations[name], rows) for name, rows in facts.parts.items()})
+
+    def regroup(self, rule: GroupRule, changed: LocalFacts, phase: str) -> tuple[LocalFacts, LocalFacts]:
+        """The aggregate facts to insert and to delete, given the body facts that changed."""
+        body = self.relation(rule.body_relation, rule.body_arity)
+        result = self.relation(rule.relation, rule.group + 1)
+        rows = changed.parts.get(rule.body_relation)
+        if rows is None:
+            return NOTHING, NOTHING
+        insert, delete, groups = grouping.regroup(rule, body, rows, result, self.dictionary)
+        self.derivations[rule.key, phase] += groups
+        return LocalFacts({rule.relation: insert}), LocalFacts({rule.relation: delete})
+
+    # -- within ----------------------------------------------------------------------------------------------------
+
+    def _preparation(self, stage: Stage) -> Preparation:
+        found = self._prepared.get(id(stage))
+        if found is None or found.stage is not stage:
+            found = Preparation(stage, self.relations, self.relation, self.dictionary)
+            self._prepared[id(stage)] = found
+        return found
+
+    def _drive(
+        self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching, phase: str, sink: Sink
+    ) -> None:
+        prepared = self._preparation(stage)
+        for name, rows in driving.parts.items():
+            for rule, literal in prepared.driven.get(name, ()):
+                executable = prepared.executable(rule, Driver.LITERAL, literal, matching)
+                self._feed(rule, executable, self.relations[name].rows[rows], phase, sink)
+        for name, rows in blocking.parts.items():
+            for rule, literal in prepared.blocked.get(name, ()):
+                executable = prepared.executable(rule, Driver.LITERAL, literal, matching)
+                table = grouping.distinct_on(self.relations[name].rows[rows], executable.plan.columns)
+                self._feed(rule, executable, table, phase, sink)
+
+    def _enumerate(
+        self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, phase: str, sink: Sink
+    ) -> None:
+        prepared = self._preparation(stage)
+        for rule in rules:
+            self._feed(rule, prepared.executable(rule, Driver.NOTHING, None, matching), NO_DRIVER, phase, sink)
+
+    def _feed(self, rule: LoweredRule, executable: Executable, driving: Array, phase: str, sink: Sink) -> None:
+        derived = 0
+        for table in executable.heads(driving):
+            derived += len(table)
+            sink(rule, _with_columns(table))
+            self.on_progress()
+        if derived:
+            self.derivations[rule.key, phase] += derived
+
+    def _collector(self, found: dict[str, list[Array]], heads: View, add: Mark) -> Sink:
+        def collect(rule: LoweredRule, table: Array) -> None:
+            rows = self.relation(rule.head.relation, len(rule.head.terms)).store(table, heads, add)
+            if len(rows):
+                found.setdefault(rule.head.relation, []).append(rows)
+
+        return collect
+
+    def _counter(self, found: dict[str, list[Array]], sign: int) -> Sink:
+        def count(rule: LoweredRule, table: Array) -> None:
+            relation = self.relation(rule.head.relation, len(rule.head.terms))
+            found.setdefault(rule.head.relation, []).append(counting.add(relation, relation.store(table, ANY, Mark(0)), sign))
+
+        return count
+
+
+def _with_columns(table: Array) -> Array:
+    """Facts without columns are stored with one that is always 0."""
+    return table if table.shape[1] else np.zeros((len(table), 1), np.int32)
+
+
