@@ -54,9 +54,13 @@ def _decided(program: Program) -> dict[str, tuple[int, Place | None]]:
 
 
 def _uses(program: Program) -> Iterator[tuple[str, int, Place | None]]:
-    """Every mention of a relation, declarations first."""
+    """Every mention of a relation, declarations first, then in the order of the text."""
     for declaration in program.declarations:
         yield declaration.relation, len(declaration.columns), declaration.place
+    yield from sorted(_mentions(program), key=lambda use: (use[2].line, use[2].column) if use[2] else (0, 0))
+
+
+def _mentions(program: Program) -> Iterator[tuple[str, int, Place | None]]:
     for rule in program.rules:
         yield rule.head.relation, len(rule.head.terms), rule.head.place or rule.place
         for literal in rule.body:

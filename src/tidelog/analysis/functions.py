@@ -1,7 +1,8 @@
 """Are functions and aggregates called as they are defined?
 
-What      : unknown functions, wrong numbers of arguments, and aggregates with a missing or superfluous value (E208).
-Idea      : one table of what values.py can compute.
+What      : unknown functions, wrong numbers of arguments, and aggregates with a missing or superfluous value (E107).
+Idea      : one table of what values.py can compute. The parser refuses the same in text, under the same code; this
+            question is for programs that were built without text.
 Invariant : a program without problems never asks values.py for something that it does not have.
 Never     : no types of arguments (types.py).
 """
@@ -50,11 +51,11 @@ def _literal(literal: Literal, place: Place | None) -> Iterator[Problem]:
 def _aggregate(aggregate: Aggregate, place: Place | None) -> Iterator[Problem]:
     name, value = aggregate.function, aggregate.value
     if name not in AGGREGATES:
-        yield Problem("E208", f"there is no aggregate {name}", place, f"use one of {', '.join(AGGREGATES)}")
+        yield Problem("E107", f"there is no aggregate {name}", place, f"use one of {', '.join(AGGREGATES)}")
     elif value is not None and name == "count":
-        yield Problem("E208", "count takes no value", place, "write count : { ... }")
+        yield Problem("E107", "count takes no value", place, "write count : { ... }")
     elif value is None and name != "count":
-        yield Problem("E208", f"{name} needs a value", place, f"write {name} v : {{ ... }}")
+        yield Problem("E107", f"{name} needs a value", place, f"write {name} v : {{ ... }}")
     for term in (aggregate.result, *(() if value is None else (value,))):
         yield from _term(term, place)
     for literal in aggregate.body:
@@ -67,10 +68,10 @@ def _term(term: Term, place: Place | None) -> Iterator[Problem]:
     place = term.place or place
     fewest, most = FUNCTIONS.get(term.function, (0, MANY))
     if term.function not in FUNCTIONS:
-        yield Problem("E208", f"there is no function {term.function}", place, f"use one of {' '.join(FUNCTIONS)}")
+        yield Problem("E107", f"there is no function {term.function}", place, f"use one of {' '.join(FUNCTIONS)}")
     elif not fewest <= len(term.arguments) <= most:
         wanted = f"{fewest}" if fewest == most else f"at least {fewest}"
         sentence = f"{term.function} takes {wanted} argument{'' if wanted == '1' else 's'}, not {len(term.arguments)}"
-        yield Problem("E208", sentence, place, "give it the arguments it needs")
+        yield Problem("E107", sentence, place, "give it the arguments it needs")
     for argument in term.arguments:
         yield from _term(argument, place)

@@ -1,7 +1,8 @@
 """Is every rule known by one name only?
 
-What      : rule names that are given twice (E210).
-Idea      : a name is how an update removes a rule, so it must mean one rule.
+What      : rule names that are given twice (E108).
+Idea      : a name is how an update removes a rule, so it must mean one rule. The parser sees one text only; rules of
+            several texts meet here.
 Never     : unnamed rules are known by their canonical text (language/printer.py) and may repeat harmlessly.
 """
 
@@ -22,4 +23,4 @@ def problems(program: Program) -> Iterator[Problem]:
         before = first.setdefault(rule.name, rule)
         if before is not rule:
             related = ((before.place, f"the first rule named {rule.name}"),) if before.place else ()
-            yield Problem("E210", f"two rules are named {rule.name}", rule.place, "rename one of them", related)
+            yield Problem("E108", f"two rules have the name {rule.name}", rule.place, "rename one of them", related)

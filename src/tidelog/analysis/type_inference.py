@@ -68,7 +68,7 @@ class TypeInference:
         base = _BASE.get(type_)
         if type_ != "any" and base is None:
             known = "number, unsigned, float, symbol, bool or any"
-            self.declaration_problems.append(Problem("E209", f"there is no type {type_}", place, f"use {known}"))
+            self.declaration_problems.append(Problem("E109", f"there is no type {type_}", place, f"use {known}"))
         elif base is not None and column not in self._declared:
             self._declared[column] = type_
             self._columns[column] = self.unification.node(Evidence(base, place, f"{_name(column)} as declared"))
@@ -131,9 +131,10 @@ class TypeInference:
         """Both sides have an order in common: numbers and floats, symbols, or bools."""
 
         def constraint() -> None:
+            clashes = len(self.unification.clashes)
             for node, other, term, against in ((left, right, a, b), (right, left, b, a)):
                 found = self.unification.evidence(other)
-                if found is not None:
+                if found is not None and len(self.unification.clashes) == clashes:
                     type_ = NUMERIC if found.type in ("number", "float") else found.type
                     needed = Evidence(type_, found.place, found.why)
                     context = f"the comparison with {print_term(against)}"

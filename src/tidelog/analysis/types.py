@@ -37,7 +37,7 @@ def relation_types(program: Program) -> dict[str, tuple[str | None, ...]]:
 
 
 def problems(program: Program) -> Iterator[Problem]:
-    """Contradictions between types (E203), unknown types (E209) and negative constants in unsigned columns (E203)."""
+    """Contradictions between types (E203), unknown types (E109) and negative constants in unsigned columns (E203)."""
     inference = TypeInference(program)
     yield from inference.declaration_problems
     seen = set()

@@ -11,6 +11,7 @@ Never     : no rules here (types.py walks them).
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -48,7 +49,7 @@ class Unification:
         self._parent: list[int] = []
         self._evidence: list[Evidence | None] = []
         self._watchers: list[list[Callable[[], None]]] = []
-        self._due: list[Callable[[], None]] = []
+        self._due: deque[Callable[[], None]] = deque()
 
     def node(self, evidence: Evidence | None = None) -> int:
         """A new class of its own."""
@@ -104,9 +105,9 @@ class Unification:
         return self._evidence[self._find(node)]
 
     def settle(self) -> None:
-        """Run constraints until nothing more follows."""
+        """Run constraints until nothing more follows, in the order of the text as far as possible."""
         while self._due:
-            self._due.pop()()
+            self._due.popleft()()
 
     def _find(self, node: int) -> int:
         parent = self._parent

@@ -1,0 +1,84 @@
+"""Which relations can change when rules are added and removed?
+
+What      : a preview of a rule change, before anything is changed: the relations that can gain facts and those that
+            can lose some.
+Idea      : a new rule lets its head gain, a removed one lets its head lose. Positive atoms pass the sign on, negation
+            turns it round, and an aggregate answers any change with both.
+Invariant : a relation outside the answer has the same facts before and after, whatever the facts are.
+Never     : no facts: the answer is what can happen, not what will.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from tidelog.errors import UsageError
+from tidelog.language.printer import canonical_text, rule_key
+from tidelog.language.terms import Aggregate, Program, Rule, atoms
+
+GAIN, LOSE = True, False
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """The relations that can gain facts and those that can lose facts."""
+
+    gaining: frozenset[str]
+    losing: frozenset[str]
+
+    @property
+    def relations(self) -> frozenset[str]:
+        """Every relation that can change."""
+        return self.gaining | self.losing
+
+
+def impact(program: Program, added: Iterable[Rule] = (), removed: Iterable[Rule | str] = ()) -> Impact:
+    """What adding and removing rules can change; rules to remove are given as rules, names or canonical text."""
+    before = {canonical_text(rule): rule for rule in program.rules}
+    remaining = _without(program.rules, removed)
+    after = {canonical_text(rule): rule for rule in (*remaining, *added)}
+    signs = [(rule.head.relation, GAIN) for text, rule in after.items() if text not in before]
+    signs += [(rule.head.relation, LOSE) for text, rule in before.items() if text not in after]
+    reached = _spread(signs, tuple(after.values()))
+    return Impact(
+        frozenset(relation for relation, sign in reached if sign is GAIN),
+        frozenset(relation for relation, sign in reached if sign is LOSE),
+    )
+
+
+def _without(rules: Iterable[Rule], removed: Iterable[Rule | str]) -> list[Rule]:
+    """The rules that stay; removing a rule that is not there is refused."""
+    present = list(rules)
+    keys = {key for rule in present for key in (rule_key(rule), canonical_text(rule))}
+    gone = {rule if isinstance(rule, str) else rule_key(rule) for rule in removed}
+    for key in sorted(gone - keys):
+        raise UsageError.of("E803", f"there is no rule {key}", remedy="name a rule of the program")
+    return [rule for rule in present if rule_key(rule) not in gone and canonical_text(rule) not in gone]
+
+
+def _spread(start: Iterable[tuple[str, bool]], rules: Iterable[Rule]) -> set[tuple[str, bool]]:
+    """Every relation and sign that a first few lead to."""
+    readers: dict[tuple[str, bool], dict[tuple[str, bool], None]] = {}
+    for rule in rules:
+        for cause, effect in _effects(rule):
+            readers.setdefault(cause, {})[effect] = None
+    frontier = list(dict.fromkeys(start))
+    reached = set(frontier)
+    while frontier:
+        for effect in readers.get(frontier.pop(), ()):
+            if effect not in reached:
+                reached.add(effect)
+                frontier.append(effect)
+    return reached
+
+
+def _effects(rule: Rule) -> Iterator[tuple[tuple[str, bool], tuple[str, bool]]]:
+    """What a rule makes of a gain or loss in its body."""
+    head = rule.head.relation
+    for literal in rule.body:
+        for atom, is_monotone in atoms(literal):
+            for sign in (GAIN, LOSE):
+                yield (atom.relation, sign), (head, sign if is_monotone else not sign)
+                if isinstance(literal, Aggregate):
+                    yield (atom.relation, sign), (head, sign)
