@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
+from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
