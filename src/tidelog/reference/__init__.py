@@ -1,1 +1,26 @@
-"""The papers, literally: short pure Python over sets of facts, one module per algorithm; the executable specification."""
+"""The papers, literally: short pure Python over sets of facts, one module per algorithm.
+
+What      : the executable specification; `ALGORITHMS` names every algorithm that maintains a materialisation, so that a
+            harness can run any of them over the same updates.
+Idea      : no cleverness. Structure, letters and line numbers are the papers'; the fast code is tested against it.
+Invariant : all algorithms agree with `recompute` after every update.
+Never     : nothing outside the tests and `tables` imports this package.
+"""
+
+from tidelog.reference.algorithm import Algorithm
+from tidelog.reference.backward_forward import BackwardForward
+from tidelog.reference.counting import Counting
+from tidelog.reference.dred import DRed, DRedRepeating
+from tidelog.reference.recompute import Recompute
+from tidelog.reference.recursive_counting import RecursiveCounting
+
+__all__ = ["ALGORITHMS", "Algorithm"]
+
+ALGORITHMS: dict[str, type[Algorithm]] = {
+    "recompute": Recompute,
+    "dred": DRed,
+    "dred-repeating": DRedRepeating,
+    "bf": BackwardForward,
+    "counting": Counting,
+    "recursive-counting": RecursiveCounting,
+}

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
+from tidelog.analysis.grouping import inner_variables
 from tidelog.errors import EvaluationError, ProgramError
 from tidelog.language.terms import (
     Aggregate,
@@ -203,8 +204,8 @@ def _is_ready(literal: Literal, found: Substitution, scope: set[str]) -> bool:
 
 
 def _inside(literal: Aggregate) -> set[str]:
-    names = {variable.name for inner in literal.body for variable in variables(inner)}
-    return names if literal.value is None else names | {variable.name for variable in variables(literal.value)}
+    """The variables of an aggregate's value and body, which the result never is (see analysis/grouping.py)."""
+    return {variable.name for variable in inner_variables(literal)} - _binds(literal)
 
 
 def _can_fail(literal: Literal) -> bool:
@@ -278,7 +279,8 @@ def _compare(literal: Comparison, found: dict[str, Key]) -> Iterator[dict[str, K
 
 def _aggregate(literal: Aggregate, view: View, found: dict[str, Key]) -> Iterator[dict[str, Key]]:
     goals = list(enumerate(literal.body))
-    groups = [inner for inner, _ in _solve(goals, [view] * len(goals), found, set(found))]
+    outer = {name: key for name, key in found.items() if name in _inside(literal)}
+    groups = [inner for inner, _ in _solve(goals, [view] * len(goals), outer, set(outer))]
     value = literal.value
     members = [from_key(_key(value, inner)) if value is not None else 0 for inner in groups]
     result = _at(literal, lambda: aggregate(literal.function, members))

@@ -103,6 +103,10 @@ class FactSet:
         for fact in list(facts):
             self.discard(fact)
 
+    def relations(self) -> list[str]:
+        """The relations that have facts here."""
+        return [relation for relation, facts in self._relations.items() if facts]
+
     def copy(self) -> FactSet:
         """An independent set of the same facts in the same order."""
         return FactSet(self)
@@ -148,6 +152,46 @@ class FactSet:
 
     def __repr__(self) -> str:
         return f"FactSet({list(self)!r})"
+
+
+class JournaledFactSet(FactSet):
+    """A set of facts that knows its net change since the last `commit` and can go back to it."""
+
+    def __init__(self, facts: Iterable[GroundFact] = ()) -> None:
+        self._was_present: dict[GroundFact, bool] = {}
+        super().__init__(facts)
+        self.commit()
+
+    def add(self, fact: GroundFact) -> bool:
+        """Add a fact; whether it is new."""
+        is_new = super().add(fact)
+        if is_new:
+            self._was_present.setdefault(fact, False)
+        return is_new
+
+    def discard(self, fact: GroundFact) -> bool:
+        """Take a fact away; whether it was there."""
+        was_there = super().discard(fact)
+        if was_there:
+            self._was_present.setdefault(fact, True)
+        return was_there
+
+    def changes(self) -> tuple[list[GroundFact], list[GroundFact]]:
+        """The facts inserted and deleted, net, since the last commit."""
+        inserted = [fact for fact, was in self._was_present.items() if not was and fact in self]
+        deleted = [fact for fact, was in self._was_present.items() if was and fact not in self]
+        return inserted, deleted
+
+    def commit(self) -> None:
+        """Make the present facts the ones to go back to."""
+        self._was_present = {}
+
+    def rollback(self) -> None:
+        """Go back to the last commit."""
+        inserted, deleted = self.changes()
+        self.difference_update(inserted)
+        self.update(deleted)
+        self.commit()
 
 
 class Without:
