@@ -52,6 +52,11 @@ class Columns:
             return iter([()] * self.rows)
         return zip(*(column if isinstance(column, list) else column.to_pylist() for column in self.columns))
 
+    def to_arrow(self) -> pa.Table:
+        """An Arrow table with columns c1, c2, ...; a column of mixed types becomes a dense union."""
+        arrays = [mixed_to_arrow(column) if isinstance(column, list) else column for column in self.columns]
+        return pa.table(arrays, names=[f"c{number}" for number in range(1, len(arrays) + 1)])
+
 
 def normalise(array: pa.Array, where: str = "the column", first_row: int = 1) -> pa.Array:
     """An Arrow array as int64, double, bool or large_string constants (or a dictionary or dense union of them)."""
@@ -70,6 +75,17 @@ def normalise(array: pa.Array, where: str = "the column", first_row: int = 1) ->
     if pa.types.is_null(kind):
         return pa.array([], pa.int64())
     return _nested(array, where, first_row)
+
+
+def normalise_column(column: pa.Array | pa.ChunkedArray, where: str = "the column") -> pa.ChunkedArray:
+    """`normalise` for a column in chunks; the chunks get one type."""
+    chunks, first = [], 1
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        chunks.append(normalise(chunk, where, first))
+        first += len(chunk)
+    if len({chunk.type for chunk in chunks}) > 1:
+        chunks = [chunk.dictionary_decode() if pa.types.is_dictionary(chunk.type) else chunk for chunk in chunks]
+    return pa.chunked_array(chunks, None if chunks else pa.int64())
 
 
 def plain(value: object, where: str = "the column", row: int = 1) -> Value:
@@ -108,26 +124,39 @@ def from_values(values: Sequence[object], where: str = "the column") -> Column:
     return [plain(value, where, row) for row, value in enumerate(values, 1)]
 
 
+def mixed_to_arrow(values: Sequence[Value]) -> pa.Array:
+    """Constants that may mix types as a dense union, which keeps the types apart."""
+    parts: dict[type, list[Value]] = {kind: [] for kind in _ARROW_TYPES}
+    codes, offsets = [], []
+    numbers = {kind: number for number, kind in enumerate(_ARROW_TYPES)}
+    for value in values:
+        part = parts[type(value)]
+        codes.append(numbers[type(value)])
+        offsets.append(len(part))
+        part.append(value)
+    arrays = [pa.array(part, _ARROW_TYPES[kind]) for kind, part in parts.items()]
+    names = [kind.__name__ for kind in _ARROW_TYPES]
+    return pa.UnionArray.from_dense(pa.array(codes, pa.int8()), pa.array(offsets, pa.int32()), arrays, names)
+
+
 def missing(where: str, row: int) -> UpdateError:
     """The error for a null."""
-    return _refusal("E302", f"{where} has no value in row {row}", "leave the fact out, or use a constant for unknown")
+    return UpdateError.of(
+        "E302", f"{where} has no value in row {row}", remedy="leave the fact out, or use a constant for unknown"
+    )
 
 
 def unsupported(where: str, kind: str, row: int | None = None) -> UpdateError:
     """The error for a type that is no constant."""
     place = "" if row is None else f" in row {row}"
-    return _refusal("E303", f"{where} has the type {kind}{place}", "cast it to an integer, float, bool or string")
+    return UpdateError.of(
+        "E303", f"{where} has the type {kind}{place}", remedy="cast it to an integer, float, bool or string"
+    )
 
 
 def out_of_range(where: str, row: int, sentence: str, remedy: str) -> UpdateError:
     """The error for a value of a right type that is no constant."""
-    return _refusal("E304", f"{where}, row {row}: {sentence}", remedy)
-
-
-def _refusal(code: str, sentence: str, remedy: str) -> UpdateError:
-    error = UpdateError.of(code, sentence, remedy=remedy)
-    assert isinstance(error, UpdateError)
-    return error
+    return UpdateError.of("E304", f"{where}, row {row}: {sentence}", remedy=remedy)
 
 
 def _text(value: str, where: str, row: int) -> str:

@@ -1,0 +1,187 @@
+"""Changes: what goes out.
+
+What      : a `Change` holds the net inserted and deleted facts of every relation after an update, and `Stats` about how
+            it was found.
+Idea      : backends hand over their own tables (`FactTable`); facts become Python tuples only when somebody looks.
+Invariant : `inserted` and `deleted` of one relation are disjoint, and exactly the difference between two versions.
+Never     : nothing is computed here; a change is what the engine returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+
+from tidelog.changes.columns import mixed_to_arrow
+from tidelog.changes.tables import to_table
+from tidelog.language.printer import print_fact
+from tidelog.language.terms import Value
+from tidelog.language.values import fact_identity
+
+_SHOWN = 5
+
+
+@runtime_checkable
+class FactTable(Protocol):
+    """Facts of one relation, wherever they live. `len` is cheap; iteration decodes; `in` tells `1` from `1.0`."""
+
+    def __len__(self) -> int: ...
+
+    def __iter__(self) -> Iterator[tuple[Value, ...]]: ...
+
+    def __contains__(self, values: object) -> bool: ...
+
+    def to_arrow(self) -> pa.Table:
+        """The facts as an Arrow table."""
+        ...
+
+
+class ListedFacts:
+    """Facts held as Python tuples: the plain `FactTable`, without duplicates."""
+
+    def __init__(self, facts: Iterable[Sequence[Value]] = ()) -> None:
+        self._facts = {fact_identity(values): tuple(values) for values in facts}
+
+    def __len__(self) -> int:
+        return len(self._facts)
+
+    def __iter__(self) -> Iterator[tuple[Value, ...]]:
+        return iter(self._facts.values())
+
+    def __contains__(self, values: object) -> bool:
+        return isinstance(values, tuple | list) and fact_identity(values) in self._facts
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ListedFacts) and self._facts.keys() == other._facts.keys()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"ListedFacts({list(self)!r})"
+
+    def to_arrow(self) -> pa.Table:
+        """The facts as an Arrow table."""
+        return to_table(list(self), "facts").to_arrow()
+
+
+class FactTables(Mapping[str, FactTable]):
+    """Relations and their facts. It lists the relations that have facts; asking for another gives an empty table."""
+
+    def __init__(self, tables: Mapping[str, FactTable] | None = None) -> None:
+        self._tables = {relation: table for relation, table in (tables or {}).items() if len(table)}
+
+    def __getitem__(self, relation: str) -> FactTable:
+        return self._tables.get(relation, _EMPTY)
+
+    def __contains__(self, relation: object) -> bool:
+        return relation in self._tables
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._tables)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __repr__(self) -> str:
+        return "{" + ", ".join(f"{relation!r}: {len(table)} facts" for relation, table in self._tables.items()) + "}"
+
+    @property
+    def total(self) -> int:
+        """How many facts there are in all relations."""
+        return sum(map(len, self._tables.values()))
+
+    def to_arrow(self) -> dict[str, pa.Table]:
+        """One Arrow table for every relation that has facts."""
+        return {relation: table.to_arrow() for relation, table in self._tables.items()}
+
+
+@dataclass(slots=True)
+class Stats:
+    """How a change was found. Counters carry the papers' words; what a strategy does not do stays 0."""
+
+    strategies: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Component (its relations) -> the strategy that maintained it and why it was chosen."""
+    derivations: dict[tuple[str, str], int] = field(default_factory=dict)
+    """(Rule, phase) -> rule instances derived."""
+    rounds: int = 0
+    overdeleted: int = 0
+    rederived: int = 0
+    checked: int = 0
+    backward: int = 0
+    forward: int = 0
+    deletions: int = 0
+    insertions: int = 0
+    marks: int = 0
+    no_ops: int = 0
+    seconds: float = 0.0
+
+    def count(self, rule: str, phase: str, instances: int) -> None:
+        """Add derivations of a rule in a phase."""
+        self.derivations[rule, phase] = self.derivations.get((rule, phase), 0) + instances
+
+    @property
+    def total_derivations(self) -> int:
+        """Rule instances derived in all phases."""
+        return sum(self.derivations.values())
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Change:
+    """The difference between two versions of the materialisation, explicit and derived facts alike."""
+
+    inserted: FactTables = field(default_factory=FactTables)
+    deleted: FactTables = field(default_factory=FactTables)
+    stats: Stats = field(default_factory=Stats, compare=False)
+    version: int = 0
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing changed."""
+        return not self.inserted and not self.deleted
+
+    def to_arrow(self) -> dict[str, pa.Table]:
+        """One table per changed relation: its columns, and a last column `sign`, 1 for inserted and -1 for deleted."""
+        signed: dict[str, list[pa.Table]] = {}
+        for tables, sign in ((self.inserted, 1), (self.deleted, -1)):
+            for relation, table in tables.items():
+                signs = pa.array(np.full(len(table), sign, np.int8))
+                facts = table.to_arrow()
+                signed.setdefault(relation, []).append(
+                    facts.append_column("sign", signs) if facts.num_columns else pa.table({"sign": signs})
+                )
+        return {relation: _stacked(tables) for relation, tables in signed.items()}
+
+    def __repr__(self) -> str:
+        return f"Change(version {self.version}: {self.inserted.total} inserted, {self.deleted.total} deleted)"
+
+    def summary(self, shown: int = _SHOWN) -> str:
+        """The change for people: counts per relation and the first facts of each."""
+        lines = [repr(self)]
+        for sign, tables in (("+", self.inserted), ("-", self.deleted)):
+            for relation, table in tables.items():
+                lines.append(f"  {sign}{len(table)} {relation}")
+                lines.extend(f"      {sign} {print_fact(relation, values)}" for values in islice(table, shown))
+                if len(table) > shown:
+                    lines.append(f"      ... and {len(table) - shown} more")
+        return "\n".join(lines)
+
+
+def _stacked(tables: list[pa.Table]) -> pa.Table:
+    """Tables with the same columns under each other; columns whose types differ become unions, never casts."""
+    if len({tuple(table.schema.types) for table in tables}) == 1:
+        return pa.concat_tables(tables)
+    columns = []
+    for parts in zip(*(table.columns for table in tables)):
+        alike = len({part.type for part in parts}) == 1
+        chunks = [chunk for part in parts for chunk in part.chunks]
+        values = [value for part in parts for value in part.to_pylist()]
+        columns.append(pa.chunked_array(chunks) if alike else mixed_to_arrow(values))
+    return pa.table(columns, names=tables[0].schema.names)
+
+
+_EMPTY = ListedFacts()

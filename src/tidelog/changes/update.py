@@ -1,0 +1,190 @@
+"""Updates: what comes in.
+
+What      : an `Update` (facts to delete and insert, rules to remove and add), its JSON-lines form, and `net`, which
+            merges consecutive updates into one.
+Idea      : an update takes facts F to (F without deletions) with insertions, and rules alike. Two of them compose to
+            one: delete D1 + D2, insert (I1 without D2) + I2.
+Invariant : deletions come first; applying `net(updates)` leaves the explicit facts and rules that applying them one by
+            one leaves. An update is never changed after it is made.
+Never     : nothing is applied here, and no relation is looked up.
+
+One line of an update file: {"delete": [["edge","a","b"]], "insert": [...], "add_rules": "...", "remove_rules": ["r1"]}.
+Code E305: a line that is no update.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, TypeAlias
+
+from tidelog.changes.columns import Columns, plain
+from tidelog.changes.tables import to_table
+from tidelog.errors import Place, Problem, UpdateError
+from tidelog.language.parser import parse_rules
+from tidelog.language.printer import canonical_text, print_rule
+from tidelog.language.terms import Rule, Value
+from tidelog.language.values import fact_identity
+
+Facts: TypeAlias = Mapping[str, Columns]
+
+_KEYS = ("delete", "insert", "add_rules", "remove_rules")
+_SHOWN = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """One transaction: deletions, then insertions, of facts and of rules. Make it with `Update.of`."""
+
+    insert: Facts = field(default_factory=dict)
+    delete: Facts = field(default_factory=dict)
+    add_rules: str = ""
+    remove_rules: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        insert: Mapping[str, object] | None = None,
+        delete: Mapping[str, object] | None = None,
+        add_rules: str = "",
+        remove_rules: Sequence[str] = (),
+        arities: Mapping[str, int] | None = None,
+    ) -> Update:
+        """An update from anything that holds facts (see tables.py); `arities`, where known, are checked."""
+        known = arities or {}
+        removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
+        return cls(_tables(insert, known), _tables(delete, known), add_rules, removed)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it asks for nothing."""
+        return not (self.insert or self.delete or self.add_rules.strip() or self.remove_rules)
+
+
+def read_updates(path: str | Path) -> Iterator[Update]:
+    """The updates of a JSON-lines file, one by one; blank lines are skipped, bad ones refused with file and line."""
+    with Path(path).open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if line.strip():
+                yield read_update(line, str(path), number)
+
+
+def read_update(line: str, source: str = "<update>", number: int = 1) -> Update:
+    """The update that one line of JSON describes."""
+
+    def refused(sentence: str, remedy: str, column: int = 1) -> UpdateError:
+        place = Place(source, number, column, line.rstrip("\n") if len(line) <= _SHOWN else None)
+        return UpdateError(Problem("E305", sentence, place, remedy))
+
+    try:
+        content = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise refused(f"the line is not JSON: {error.msg}", "write one JSON object a line", error.colno) from error
+    mistake = _mistake(content)
+    if mistake:
+        raise refused(mistake, 'write {"insert": [["relation", value, ...]], "delete": [...], ...}')
+    try:
+        insert, delete = _by_relation(content.get("insert", [])), _by_relation(content.get("delete", []))
+        return Update.of(insert, delete, content.get("add_rules", ""), content.get("remove_rules", ()))
+    except UpdateError as error:
+        place = Place(source, number, 1)
+        raise UpdateError(Problem(p.code, p.sentence, place, p.remedy) for p in error.problems) from error
+
+
+def write_updates(path: str | Path, updates: Iterable[Update]) -> None:
+    """Write updates as JSON lines."""
+    with Path(path).open("w", encoding="utf-8") as file:
+        file.writelines(to_json(update) + "\n" for update in updates)
+
+
+def to_json(update: Update) -> str:
+    """An update as one line of JSON, without the keys that ask for nothing."""
+    content: dict[str, Any] = {}
+    for key, facts in (("delete", update.delete), ("insert", update.insert)):
+        if facts:
+            content[key] = [[relation, *values] for relation, table in facts.items() for values in table]
+    if update.add_rules.strip():
+        content["add_rules"] = update.add_rules
+    if update.remove_rules:
+        content["remove_rules"] = list(update.remove_rules)
+    return json.dumps(content, ensure_ascii=False, allow_nan=False)
+
+
+def net(updates: Iterable[Update], rules: Container[str] = ()) -> Update:
+    """One update that has the effect of all, in order.
+
+    `rules` says which rule names exist before the first of them: a rule that the updates add and remove again is not
+    removed by the result unless it was there before.
+    """
+    inserted: dict[str, dict[Any, tuple[Value, ...]]] = defaultdict(dict)
+    deleted: dict[str, dict[Any, tuple[Value, ...]]] = defaultdict(dict)
+    added: list[Rule] = []
+    removed: dict[str, None] = {}
+    for update in updates:
+        for relation, table in update.delete.items():
+            for values in table:
+                key = fact_identity(values)
+                inserted[relation].pop(key, None)
+                deleted[relation][key] = values
+        for relation, table in update.insert.items():
+            for values in table:
+                key = fact_identity(values)
+                deleted[relation].pop(key, None)
+                inserted[relation][key] = values
+        added = _without(added, update.remove_rules, removed, rules)
+        added.extend(parse_rules(update.add_rules))
+    text = "\n".join(map(print_rule, dict.fromkeys(added)))
+    return Update.of(_listed(inserted), _listed(deleted), text, tuple(removed))
+
+
+def _without(added: list[Rule], names: Sequence[str], removed: dict[str, None], rules: Container[str]) -> list[Rule]:
+    """The added rules that survive the removal of `names`; names that reach further back are noted in `removed`."""
+    for name in names:
+        left = [rule for rule in added if name not in (rule.name, canonical_text(rule))]
+        if len(left) == len(added) or name in rules:
+            removed[name] = None
+        added = left
+    return added
+
+
+def _listed(facts: Mapping[str, Mapping[Any, tuple[Value, ...]]]) -> dict[str, list[tuple[Value, ...]]]:
+    return {relation: list(found.values()) for relation, found in facts.items() if found}
+
+
+def _tables(facts: Mapping[str, object] | None, arities: Mapping[str, int]) -> Facts:
+    """Facts as columns, without the relations that have none."""
+    tables = {relation: to_table(source, relation, arities.get(relation)) for relation, source in (facts or {}).items()}
+    return MappingProxyType({relation: table for relation, table in tables.items() if len(table)})
+
+
+def _by_relation(facts: Iterable[list[Any]]) -> dict[str, list[tuple[Value, ...]]]:
+    """`["edge", "a", "b"]` as a fact of `edge`."""
+    found: dict[str, list[tuple[Value, ...]]] = defaultdict(list)
+    for row, (relation, *values) in enumerate(facts, 1):
+        found[relation].append(tuple(plain(value, f"a fact of {relation}", row) for value in values))
+    return found
+
+
+def _mistake(content: object) -> str | None:
+    """What is wrong with the shape of a line, if anything."""
+    if not isinstance(content, dict):
+        return "the line is not a JSON object"
+    unknown = [key for key in content if key not in _KEYS]
+    if unknown:
+        return f"an update has no {unknown[0]!r}; it has {', '.join(_KEYS)}"
+    for key in ("delete", "insert"):
+        facts = content.get(key, [])
+        if not isinstance(facts, list) or not all(isinstance(fact, list) and fact for fact in facts):
+            return f"{key} is not a list of facts"
+        if not all(isinstance(fact[0], str) for fact in facts):
+            return f"a fact in {key} does not begin with the name of its relation"
+    if not isinstance(content.get("add_rules", ""), str):
+        return "add_rules is not a string"
+    names = content.get("remove_rules", [])
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        return "remove_rules is not a list of strings"
+    return None
