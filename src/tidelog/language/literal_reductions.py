@@ -68,9 +68,8 @@ class LiteralReductions(TermReductions):
                 return Formula(((*aggregates, Negation(last, place)),), place)
             if isinstance(last, Comparison) and not aggregates:
                 return Formula(((Comparison(_OPPOSITES[last.op], last.left, last.right, place),),), place)
-        self.refuse(
-            "E112", "only an atom or a comparison can be negated", place, "negate a relation with a rule of its own"
-        )
+        remedy = "give what is negated a relation of its own"
+        self.give_up("E112", "only an atom or a comparison can be negated", place, remedy)
         return Formula(((),), place)
 
     def aggregate(self, children: list[Any]) -> Aggregated:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from lark.exceptions import UnexpectedCharacters, UnexpectedEOF, UnexpectedInput, UnexpectedToken
+from lark.exceptions import UnexpectedEOF, UnexpectedInput, UnexpectedToken
 
 from tidelog.errors import Place, Problem
 
@@ -130,11 +130,8 @@ def _unexpected(error: UnexpectedInput, text: str, position: int, place: Place) 
 
 
 def _expected(error: UnexpectedInput) -> list[str]:
-    if isinstance(error, UnexpectedToken):
-        names = error.accepts or error.expected
-    else:
-        names = error.allowed if isinstance(error, UnexpectedCharacters) else set()
-    return [shown for name, shown in _SHOWN.items() if name in (names or ())]
+    names = error.interactive_parser.accepts() if error.interactive_parser else set()
+    return [shown for name, shown in _SHOWN.items() if name in names]
 
 
 def _either(words: list[str]) -> str:

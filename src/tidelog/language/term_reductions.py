@@ -119,6 +119,11 @@ class TermReductions(Transformer[Token, Any]):
         if len(self.problems) < MAX_PROBLEMS and not self._is_hopeless:
             self.problems.append(Problem(code, sentence, place, remedy))
 
+    def give_up(self, code: str, sentence: str, place: Place | None, remedy: str) -> None:
+        """Record a problem after which others in the same statement would only be its echoes."""
+        self.refuse(code, sentence, place, remedy)
+        self._is_hopeless = True
+
     def variable(self, children: list[Token]) -> Variable:
         """A named variable, with or without a question mark."""
         token = children[0]
@@ -251,8 +256,7 @@ class TermReductions(Transformer[Token, Any]):
             self._depths[id(node)] = depth
             return node
         remedy = "compute parts of it in rules of their own"
-        self.refuse("E105", f"nested more than {MAX_DEPTH} levels deep", place, remedy)
-        self._is_hopeless = True
+        self.give_up("E105", f"nested more than {MAX_DEPTH} levels deep", place, remedy)
         return Constant(0, place)
 
     def _number(self, node: Numeral, *, negative: bool = False, place: Place | None = None) -> Constant:

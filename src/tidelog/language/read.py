@@ -1,0 +1,45 @@
+"""A file becomes a program.
+
+What      : `read_program`; the dialect is chosen by the file's ending or by name.
+Idea      : a table from endings to dialects; a text is never looked at to guess what it might be.
+Invariant : whatever is wrong with the file is a ProgramError that names it.
+Never     : no grammar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tidelog.errors import ProgramError
+from tidelog.language.dialects import zodiacedge
+from tidelog.language.parser import parse
+from tidelog.language.terms import Program
+
+DIALECTS: dict[str, Callable[[str, str], Program]] = {"tidelog": parse, "zodiacedge": zodiacedge.read_rules}
+ENDINGS = {".dl": "tidelog", ".rules": "zodiacedge"}
+
+
+def read_program(path: Path | str, dialect: str | None = None) -> Program:
+    """The program in a file: `.dl` is Tidelog's own language, `.rules` is ZodiacEdge's, unless a dialect is named."""
+    file = Path(path)
+    chosen = dialect or ENDINGS.get(file.suffix)
+    if chosen is None:
+        endings = ", ".join(f"{ending} ({name})" for ending, name in ENDINGS.items())
+        raise ProgramError.of(
+            "E116", f"{file}: the ending names no dialect", remedy=f"use {endings}, or name a dialect"
+        )
+    if chosen not in DIALECTS:
+        raise ProgramError.of("E116", f"there is no dialect {chosen}", remedy=f"dialects are {', '.join(DIALECTS)}")
+    return DIALECTS[chosen](_text(file), str(path))
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ProgramError.of("E117", f"{file} cannot be read: {reason}", remedy="check the path") from error
+    except UnicodeDecodeError as error:
+        sentence = f"{file} is not UTF-8 text (byte {error.start})"
+        raise ProgramError.of("E117", sentence, remedy="save it as UTF-8") from error
