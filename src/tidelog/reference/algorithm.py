@@ -48,7 +48,6 @@ class Algorithm(ABC):
         self._rules: tuple[Rule, ...] = ()
         self._explicit = FactSet()
         self._facts = JournaledFactSet()
-        self._levels: dict[str, int] = {}
         self._considered: set[tuple[object, ...]] = set()
         self.counters: Counter[str] = Counter()
         facts = [to_fact(fact.relation, [constant.value for constant in fact.values]) for fact in program.facts]
@@ -97,7 +96,8 @@ class Algorithm(ABC):
         self._facts.difference_update(deleted)
         self._facts.commit()
         self._explicit.update(new)
-        self._rules, self._levels = after, strata(after)
+        self._rules = after
+        self.finish()
         return frozenset(inserted), frozenset(deleted)
 
     def refuse(self, rules: tuple[Rule, ...]) -> None:
@@ -109,6 +109,10 @@ class Algorithm(ABC):
     @abstractmethod
     def maintain(self, step: Step) -> None:
         """Change `step.present` from the materialisation before the update into the one after it, for one stratum."""
+
+    def finish(self) -> None:
+        """Called when an update has taken effect."""
+        return
 
     def remember(self) -> object:
         """What the algorithm keeps beside facts and rules, for `restore`."""

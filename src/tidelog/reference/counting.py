@@ -53,6 +53,11 @@ class Counting(Algorithm):
         self.counts = Counter({fact: count for fact, count in counts.items() if fact[0] in step.own and count})
         self.counts.update({fact: count for fact, count in before.items() if fact[0] not in step.own})
 
+    def finish(self) -> None:
+        """Forget the counts of relations that no rule derives any more."""
+        derived = {rule.head.relation for rule in self.rules}
+        self.counts = Counter({fact: count for fact, count in self.counts.items() if fact[0] in derived})
+
     def remember(self) -> object:
         """The counts."""
         return self.counts

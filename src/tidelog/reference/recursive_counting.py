@@ -60,7 +60,12 @@ class RecursiveCounting(Algorithm):
             new = FactSet(instance.head for instance in found if instance.head not in known)
             known.update(new)
             found = []
-        return known, trace
+        return known, {number: counts for number, counts in trace.items() if counts}
+
+    def finish(self) -> None:
+        """Forget the traces of relations that no rule derives any more."""
+        derived = {rule.head.relation for rule in self.rules}
+        self.traces = {own: trace for own, trace in self.traces.items() if own <= derived}
 
     def remember(self) -> object:
         """The traces; they are replaced, never changed."""
