@@ -1,8 +1,9 @@
 """A case: a program and the updates that happen to it.
 
-What      : the unit that is drawn, run, shrunk, written and read. On disk it is a `program.dl` and an `updates.jsonl`.
-Idea      : `World state` is recomputation's whole memory: the rules and explicit facts after an update. Every engine is
-            judged against what follows from them.
+What      : the unit that is drawn, run, shrunk, written and read. On disk it is a `program.dl` and an
+            `updates.jsonl`.
+Idea      : `World state` is recomputation's whole memory: the rules and explicit facts after an update. Every engine
+            is judged against what follows from them.
 Invariant : reading what was written gives an equal case. Inside one update deletions come before insertions.
 Never     : no engine and no evaluation here.
 """

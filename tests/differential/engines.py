@@ -1,7 +1,7 @@
 """Everything that can be held to the law, behind one small interface.
 
-What      : an engine is made from a program, takes updates and answers with the change; `facts()` is all it holds. Here are the
-            adapters for the reference algorithms and for `tidelog.Engine`.
+What      : an engine is made from a program, takes updates and answers with the change; `facts()` is all it holds.
+            Here are the adapters for the reference algorithms and for `tidelog.Engine`.
 Invariant : the public engine is imported only when one is asked for; the reference is tested without it.
 Never     : no comparison here (see harness.py).
 """

@@ -1,9 +1,9 @@
 """Do engines agree with recomputation, after every update, in facts and in changes?
 
-What      : `agree(case, engines)` runs any number of engines over a case. The first difference is raised as a `Disagreement`
-            that shows the seed, the update, the difference, and how to make the case small.
-Idea      : one model per version, computed once (oracle.py); every engine is compared with it by typed identity, and its change
-            with the difference of two models.
+What      : `agree(case, engines)` runs any number of engines over a case. The first difference is raised as a
+            `Disagreement` that shows the seed, the update, the difference, and how to make the case small.
+Idea      : one model per version, computed once (oracle.py); every engine is compared with it by typed identity, and
+            its change with the difference of two models.
 Invariant : an update that must be refused is refused by every engine, with the right error, and changes nothing.
 Never     : an engine is not asked for its opinion of another; all are held to the same page.
 """

@@ -1,10 +1,10 @@
 """Is the random world alive?
 
-What      : three shares over a set of cases: cases that derive through recursion, deletions that make a derived fact fall,
-            deletions that make one fall while another survives by another proof.
-Idea      : agreement over dead cases proves nothing. A fact is derived through recursion if it is not explicit and every
-            rule instance that derives it is of a recursive rule. It survives by another proof if it is not explicit, a rule instance
-            that derived it lost a body fact, and it is still there.
+What      : three shares over a set of cases: cases that derive through recursion, deletions that make a derived fact
+            fall, deletions that make one fall while another survives by another proof.
+Idea      : agreement over dead cases proves nothing. A fact is derived through recursion if it is not explicit and
+            every rule instance that derives it is of a recursive rule. It survives by another proof if it is not
+            explicit, a rule instance that derived it lost a body fact, and it is still there.
 Source    : figure 3 of the guarantees.
 Invariant : a deletion's effect is measured alone, without the insertions and rule changes of its update. Every update
             that asks to delete counts, also when there is nothing to delete.

@@ -1,8 +1,9 @@
 """Random rules and programs.
 
 What      : `RuleMaker` draws one rule at a time over a world; `draw_program` draws a program that recurses.
-Idea      : a body is grown atom by atom over shared variables; comparisons, negation, arithmetic and aggregates are added
-            over the variables that are bound by then; the head takes what is bound. Safety holds by construction.
+Idea      : a body is grown atom by atom over shared variables; comparisons, negation, arithmetic and aggregates are
+            added over the variables that are bound by then; the head takes what is bound. Safety holds by
+            construction.
 Invariant : arithmetic cannot diverge. In a rule that may be recursive it is `z = x + c` between two bounds; elsewhere
             it reads lower layers only. Divisors are constants other than zero.
 Never     : no analysis of the program under test is used here, so that a fault in it cannot hide itself.

@@ -1,8 +1,8 @@
 """The relations of a random world.
 
 What      : relations with typed columns, and the small domains that their values come from.
-Idea      : a column holds numbers, symbols or a mix; a variable keeps the kind of the column where it first occurs. So a
-            random rule never adds a symbol or orders `1` and `"1"`, and needs no check afterwards.
+Idea      : a column holds numbers, symbols or a mix; a variable keeps the kind of the column where it first occurs.
+            So a random rule never adds a symbol or orders `1` and `"1"`, and needs no check afterwards.
 Invariant : a relation has a layer. Positive atoms of a rule come from the head's layer or below, negated atoms and
             aggregates from below: whatever rules are drawn, now or by a later update, the program is stratified.
 Never     : nothing of Tidelog but values.

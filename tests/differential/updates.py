@@ -1,10 +1,11 @@
 """Random update streams.
 
 What      : `draw_case(seed)` draws a world, a program and a stream of updates to it.
-Idea      : each update is drawn from a handful of kinds, one per promise that an engine may break: delete, insert, both,
-            re-insert, delete what is absent, insert what is present, delete and insert the same fact, add and remove
-            rules, rules and facts at once, and rules that must be refused.
-Invariant : same seed, same case, on every machine. Added rules keep the world's layers, so the program stays stratified.
+Idea      : each update is drawn from a handful of kinds, one per promise that an engine may break: delete, insert,
+            both, re-insert, delete what is absent, insert what is present, delete and insert the same fact, add and
+            remove rules, rules and facts at once, and rules that must be refused.
+Invariant : same seed, same case, on every machine. Added rules keep the world's layers, so the program stays
+            stratified.
 Never     : no engine under test is asked what to do next.
 """
 

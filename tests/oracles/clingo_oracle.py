@@ -1,8 +1,10 @@
 """Programs as answer set programs, solved by clingo.
 
-What      : `model(program)` translates rules and facts, lets clingo ground and solve, and reads the one answer set back.
-Idea      : a stratified program has exactly one answer set, its model. Relations are called `r_...`, variables `V...`; whole
-            numbers and strings are clingo's own, floats and bools become opaque terms that equal only themselves.
+What      : `model(program)` translates rules and facts, lets clingo ground and solve, and reads the one answer set
+            back.
+Idea      : a stratified program has exactly one answer set, its model. Relations are called `r_...`, variables
+            `V...`; whole numbers and strings are clingo's own, floats and bools become opaque terms that equal only
+            themselves.
 Invariant : nothing of Tidelog's analysis or evaluation is used; only the program's terms.
 Never     : floats are not computed with, nor strings taken apart: clingo has no such functions.
 """
@@ -13,7 +15,7 @@ from collections.abc import Iterable, Iterator
 
 import clingo
 
-from tests.oracles.inexpressible import Inexpressible, Model, constants, literals, relations, spelled, terms
+from tests.oracles.foreign import Inexpressible, Model, constants, literals, relations, spelled, terms
 from tidelog.language.terms import (
     Aggregate,
     Atom,

@@ -1,7 +1,7 @@
 """What foreign engines answer, and what they cannot say.
 
-An oracle raises `Inexpressible` with the reason when a program uses something that the engine behind it has not. The test lists
-such programs; a program that turns out to be expressible after all must leave the list.
+An oracle raises `Inexpressible` with the reason when a program uses something that the engine behind it has not. The
+test lists such programs; a program that turns out to be expressible after all must leave the list.
 """
 
 from __future__ import annotations
@@ -63,3 +63,15 @@ def relations(program: Program) -> set[str]:
 def spelled(name: str) -> str:
     """A name in ASCII letters, digits and underscores; different names stay different."""
     return "".join(letter if letter.isalnum() and letter.isascii() else f"_{ord(letter):x}_" for letter in name)
+
+
+def dependencies(program: Program) -> dict[str, set[str]]:
+    """For every relation with rules, the relations that it is derived from, directly or not."""
+    found: dict[str, set[str]] = {}
+    for rule in program.rules:
+        read = {atom.relation for part in rule.body for atom, _ in atoms(part)}
+        found.setdefault(rule.head.relation, set()).update(read)
+    for _ in found:
+        for read in found.values():
+            read.update(*(found.get(relation, set()) for relation in list(read)))
+    return found
