@@ -1,8 +1,10 @@
 """One tree of errors.
 
 What      : every error that Tidelog raises on purpose is a `TidelogError`; it carries one or more `Problem`s.
-Idea      : a problem has a stable code, a place, a sentence and a remedy, so that a person can act on it and a program can match it.
-Invariant : problems of one program are collected and raised together, ordered by place; raising one changes nothing in an engine.
+Idea      : a problem has a stable code, a place, a sentence and a remedy, so that a person can act on it and a program
+            can match it.
+Invariant : problems of one program are collected and raised together, ordered by place; raising one changes nothing in
+            an engine.
 Never     : this module knows nothing of rules, facts or backends; everything else may import it.
 
 Codes: E1xx the text of a program, E2xx its meaning, E3xx facts and updates, E4xx budgets, E5xx evaluation,
@@ -14,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
-from typing import Self
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a problem is: a source (file name or `<rules>`), a 1-based line and column, and the line's text if known."""
+    """Where a problem is: a source (file name or `<rules>`), line and column from 1, and the line's text if known."""
 
     source: str
     line: int
