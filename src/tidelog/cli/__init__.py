@@ -3,7 +3,8 @@
 What      : reads the arguments, calls one command, turns its outcome into an exit code.
 Idea      : a command is a module beside this one with `register(subparsers)`, which describes its arguments, and
             `run(args) -> int`, which does the work. To add one, add its name to `COMMANDS`.
-Invariant : exit code 0 means fine, 1 that the user's input is wrong (every `TidelogError`), 2 that we failed.
+Invariant : exit code 0 means fine, 1 that the user's input is wrong (every `TidelogError` except a broken law), 2 that
+            we failed.
             Results go to stdout; problems go to stderr.
 Never     : no work at import time: a command imports what is heavy (engine, Spark, Numba) inside `run`.
 """
@@ -18,10 +19,10 @@ from collections.abc import Sequence
 from importlib import import_module, metadata
 from typing import Any, NoReturn
 
-from tidelog.errors import TidelogError, UsageError
+from tidelog.errors import LawError, TidelogError, UsageError
 from tidelog.observe.logs import configure
 
-COMMANDS: tuple[str, ...] = ()
+COMMANDS: tuple[str, ...] = ("demo",)
 """The commands in the order in which `tidelog --help` lists them; each is a module of this package."""
 
 FINE, WRONG_INPUT, OUR_FAULT, INTERRUPTED = 0, 1, 2, 130
@@ -40,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return code
     except TidelogError as error:
         print(error, file=sys.stderr)
-        return WRONG_INPUT
+        return OUR_FAULT if isinstance(error, LawError) else WRONG_INPUT
     except SystemExit as leaving:  # argparse leaves this way after --help and --version
         return leaving.code if isinstance(leaving.code, int) else FINE
     except BrokenPipeError:
