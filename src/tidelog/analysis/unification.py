@@ -86,7 +86,7 @@ class Unification:
             self.clashes.append(Clash(subject, found, context, needed, place))
             return
         for root, before in ((a, found), (b, needed)):
-            if better is not before:
+            if better is not None and (before is None or better.type != before.type):
                 self._due.extend(self._watchers[root])
         if len(self._watchers[a]) < len(self._watchers[b]):
             a, b = b, a
