@@ -22,7 +22,10 @@ from tidelog.language.renaming import rename_rule, rule_variables
 from tidelog.language.term_reductions import FRESH, Applied, Formula, Name, Node
 from tidelog.language.terms import Atom, Constant, Declaration, Fact, Program, Rule
 
-_REFUSED_QUALIFIERS = {"eqrel": "write the rules for symmetry, transitivity and reflexivity"}
+_REFUSED_QUALIFIERS = {
+    "eqrel": "write the rules for symmetry, transitivity and reflexivity",
+    "choice-domain": "choose with min or max",
+}
 
 
 class Builder(LiteralReductions):
@@ -57,7 +60,7 @@ class Builder(LiteralReductions):
     def query(self, children: list[Node]) -> Atom | None:
         """A single atom to ask for."""
         node = children[0]
-        if isinstance(node, Applied) and not node.aggregates:
+        if isinstance(node, Applied) and not self.made:
             return self.as_atom(node)
         self.refuse("E113", "a query is a single atom", node.place, 'write it as path("a", x)')
         return None
@@ -99,7 +102,7 @@ class Builder(LiteralReductions):
         self.end_statement()
 
     def _add_rules(self, label: list[Name], heads: list[Applied], alternatives: Alternatives) -> None:
-        extra = tuple(chain.from_iterable(head.aggregates for head in heads))
+        extra = tuple(chain.from_iterable(self.made_for(*head.terms) for head in heads))
         name = label[0].text if label else None
         several = len(heads) * len(alternatives) > 1
         number = 0
@@ -112,7 +115,7 @@ class Builder(LiteralReductions):
 
     def _tidied(self, rule: Rule) -> Rule:
         """The rule with anonymous variables numbered by appearance and made variables named."""
-        if not self.anonymous_count and not self.fresh_count:
+        if not self.anonymous_count and not self.made:
             return rule
         used = list(dict.fromkeys(variable.name for variable in rule_variables(rule)))
         anonymous = (f"_:{number}" for number in range(len(used)))
@@ -141,7 +144,7 @@ class Builder(LiteralReductions):
                 self._qualify(token, names)
 
     def _qualify(self, token: Token, names: list[Name]) -> None:
-        word = str(token)
+        word = str(token).split()[0]
         if word in _REFUSED_QUALIFIERS:
             self.refuse_feature(f"the qualifier {word}", self.place(token), _REFUSED_QUALIFIERS[word])
         for name in names:
@@ -150,7 +153,7 @@ class Builder(LiteralReductions):
     def type_alias(self, children: list[Any]) -> None:
         """`.type T <: base` or `.type T = A | B`."""
         name = children[1]
-        members = tuple(child.text for child in children[2:] if isinstance(child, Name))
+        members = tuple(child.text for child in children[2:])
         self.declarations.aliases[name.text] = Alias(members, name.place)
 
     def input_output(self, children: list[Any]) -> None:

@@ -49,25 +49,25 @@ class LiteralReductions(TermReductions):
         if op == "=" and isinstance(left, Aggregated) != isinstance(right, Aggregated):
             aggregated, other = (left, right) if isinstance(left, Aggregated) else (right, left)
             result = self.as_term(other)
+            made = self.made_for(result)
             literal: Literal = Aggregate(result, aggregated.function, aggregated.value, aggregated.body, result.place)
         else:
             first = self.as_term(left)
             literal = Comparison(op, first, self.as_term(right), first.place)
-        literals = (*self.aggregates, literal)
-        self.aggregates.clear()
-        return self._nested(Formula((literals,), literal.place), [left, right])
+            made = self.made_for(literal.left, literal.right)
+        return self._nested(Formula(((*made, literal),), literal.place), [left, right])
 
     def negation(self, children: list[Any]) -> Formula:
         """`!atom`, or the opposite of a comparison."""
         token, node = children
         place = self.place(token)
         alternatives = self.as_alternatives(node)
-        if len(alternatives) == 1 and alternatives[0]:
-            *aggregates, last = alternatives[0]
+        if len(alternatives) == 1 and (isinstance(node, Applied) or len(alternatives[0]) == 1):
+            *made, last = alternatives[0]
             if isinstance(last, Atom):
-                return Formula(((*aggregates, Negation(last, place)),), place)
-            if isinstance(last, Comparison) and not aggregates:
-                return Formula(((Comparison(_OPPOSITES[last.op], last.left, last.right, place),),), place)
+                return Formula(((*made, Negation(last, place)),), place)
+            if isinstance(last, Comparison):
+                return Formula(((*made, Comparison(_OPPOSITES[last.op], last.left, last.right, place)),), place)
         remedy = "give what is negated a relation of its own"
         self.give_up("E112", "only an atom or a comparison can be negated", place, remedy)
         return Formula(((),), place)
@@ -93,8 +93,7 @@ class LiteralReductions(TermReductions):
         alternatives = self.as_alternatives(body)
         if len(alternatives) != 1:
             self.refuse("E114", "an aggregate's body has alternatives", place, "give them a relation of their own")
-        literals = (*alternatives[0], *self.aggregates)
-        self.aggregates.clear()
+        literals = (*alternatives[0], *self.made_for(*terms))
         node = Aggregated(function, terms[0] if terms else None, literals, place)
         deepened = self.deepen(node, 1 + self.depth_of((*terms, body)), place)
         return deepened if isinstance(deepened, Aggregated) else Aggregated(function, None, (), place)
@@ -125,7 +124,7 @@ class LiteralReductions(TermReductions):
             case Formula(alternatives=alternatives):
                 return alternatives
             case Applied():
-                return ((*node.aggregates, self._applied_literal(node)),)
+                return ((*self.made_for(*node.terms), self._applied_literal(node)),)
             case Constant(value=True):
                 return ((),)
         what = "a term stands where an atom or comparison is expected"

@@ -33,7 +33,6 @@ _REFUSED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"\.(number|symbol)_type\b", "old type directives", "write .type T <: number or .type T <: symbol"),
         (r"\[", "records", "give each component a column of its own"),
         (r"\$", "algebraic data types and counters ($)", "encode the branch in a column of its own"),
-        (r"choice-domain\b", "choice-domain", "choose with min or max"),
         (r"#", "preprocessor lines (#)", "run the C preprocessor first; comments begin with //"),
     )
 )
@@ -54,7 +53,6 @@ _SHOWN = {
     "STRING": "a string",
     "COMPARE": "a comparison",
     "EQUAL": "`=`",
-    "TYPE_IS": "`=`",
     "LPAR": "`(`",
     "RPAR": "`)`",
     "LBRACE": "`{`",
@@ -81,7 +79,8 @@ def describe(error: UnexpectedInput, text: str, place_at: PlaceAt) -> Problem:
         return Problem("E102", "a quoted text does not end on its line", place, f"close it with {rest[0]}")
     if rest.startswith("/*"):
         return Problem("E102", "a comment does not end", place, "close it with */")
-    if (match := _DIRECTIVE.match(text, position)) and _begins_line(text, position):
+    match = _DIRECTIVE.match(text, position)
+    if match and not _KNOWN.match(text, position) and _begins_line(text, position):
         return Problem(
             "E111", f"there is no directive {match[0]}", place, "use .decl, .type, .input, .output, .printsize"
         )
@@ -130,7 +129,8 @@ def _unexpected(error: UnexpectedInput, text: str, position: int, place: Place) 
 
 
 def _expected(error: UnexpectedInput) -> list[str]:
-    names = error.interactive_parser.accepts() if error.interactive_parser else set()
+    parser = error.interactive_parser
+    names = parser.accepts() if parser else set()  # type: ignore[no-untyped-call]
     return [shown for name, shown in _SHOWN.items() if name in names]
 
 

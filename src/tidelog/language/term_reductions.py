@@ -19,14 +19,7 @@ from lark import Token, Transformer
 
 from tidelog.errors import Place, Problem
 from tidelog.language.lexemes import read_number, read_string
-from tidelog.language.terms import (
-    Aggregate,
-    Call,
-    Constant,
-    Literal,
-    Term,
-    Variable,
-)
+from tidelog.language.terms import Aggregate, Call, Constant, Literal, Term, Variable, variables
 
 MAX_DEPTH = 200
 MAX_PROBLEMS = 100
@@ -50,7 +43,6 @@ class Applied:
 
     name: Name
     terms: tuple[Term, ...]
-    aggregates: tuple[Literal, ...]
 
     @property
     def place(self) -> Place:
@@ -100,8 +92,7 @@ class TermReductions(Transformer[Token, Any]):
     def end_statement(self) -> None:
         """Forget what belongs to the statement that ends here."""
         self.anonymous_count = 0
-        self.fresh_count = 0
-        self.aggregates: list[Literal] = []
+        self.made: dict[str, Aggregate] = {}
         self._depths: dict[int, int] = {}
         self._is_hopeless = False
 
@@ -185,8 +176,7 @@ class TermReductions(Transformer[Token, Any]):
         """`name(terms)`."""
         name, *nodes = children
         terms = tuple(self.as_term(node) for node in nodes)
-        applied = Applied(name, terms, tuple(self.aggregates))
-        self.aggregates.clear()
+        applied = Applied(name, terms)
         if self._depths:
             self.note_depth(applied, self.depth_of(terms))
         return applied
@@ -220,7 +210,6 @@ class TermReductions(Transformer[Token, Any]):
 
     def _applied_term(self, node: Applied) -> Term:
         word, place = node.name.text, node.place
-        self.aggregates.extend(node.aggregates)
         if node.name.is_quoted or word not in FUNCTIONS:
             known = ", ".join(sorted(FUNCTIONS))
             self.refuse("E107", f"there is no function {word}", place, f"functions are {known} and + - * / % ^")
@@ -233,10 +222,17 @@ class TermReductions(Transformer[Token, Any]):
         return self._call(word, node.terms, place)
 
     def _aggregated_term(self, node: Aggregated) -> Term:
-        variable = Variable(f"{FRESH}{self.fresh_count}", node.place)
-        self.fresh_count += 1
-        self.aggregates.append(Aggregate(variable, node.function, node.value, node.body, node.place))
+        """A new variable for the aggregate's result; the literal that binds it waits in `made`."""
+        variable = Variable(f"{FRESH}{len(self.made)}", node.place)
+        self.made[variable.name] = Aggregate(variable, node.function, node.value, node.body, node.place)
         return variable
+
+    def made_for(self, *terms: Term) -> tuple[Literal, ...]:
+        """The aggregates whose results occur in the terms; they belong to the same conjunction as the terms."""
+        if not self.made:
+            return ()
+        names = (variable.name for term in terms for variable in variables(term))
+        return tuple(self.made[name] for name in names if name in self.made)
 
     def _call(self, function: str, arguments: tuple[Term, ...], place: Place | None) -> Term:
         return self.deepen(Call(function, arguments, place), 1 + self.depth_of(arguments), place)
