@@ -72,8 +72,8 @@ def _counted(number: int, word: str) -> str:
 
 def _box(node: HyperNode, stratum: int, is_contradictory: bool) -> Box:
     title = ", ".join(dict.fromkeys(rule.head.relation for rule in node.rules))
-    if len(title) > LINE_LENGTH:
-        title = title[: LINE_LENGTH - 3] + "..."
+    if len(title) > 2 * LINE_LENGTH:
+        title = title[: 2 * LINE_LENGTH - 3] + "..."
     lines = [line for rule in node.rules[:RULES_PER_BOX] for line in _rule_lines(rule)]
     if len(node.rules) > RULES_PER_BOX:
         lines.append(("", f"... and {len(node.rules) - RULES_PER_BOX} more rules"))

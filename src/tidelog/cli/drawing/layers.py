@@ -73,7 +73,7 @@ def _uncrossed(rows: list[list[int]], paths: list[list[int]], nodes: int) -> lis
             break
         is_down = sweep % 2 == 0
         current = _swept(current if is_down else current[::-1], above if is_down else below)
-        current = current if is_down else current[::-1]
+        current = _exchanged(current if is_down else current[::-1], above, below)
         crossings = _crossings(current, below)
         if crossings < fewest:
             best, fewest = current, crossings
@@ -91,6 +91,24 @@ def _swept(rows: list[list[int]], neighbours: list[list[int]]) -> list[list[int]
         position.update((node, index / max(1, len(row) - 1)) for index, node in enumerate(ordered))
         found.append(ordered)
     return found
+
+
+def _exchanged(rows: list[list[int]], above: list[list[int]], below: list[list[int]]) -> list[list[int]]:
+    """Rows in which no two neighbours would cross less the other way round, as far as a few passes find them."""
+    position = {node: index for row in rows for index, node in enumerate(row)}
+    found = [list(row) for row in rows]
+    for row in found * 2:
+        for index in range(len(row) - 1):
+            left, right = row[index], row[index + 1]
+            now = sum(_inversions(side[left], side[right], position) for side in (above, below))
+            if now > sum(_inversions(side[right], side[left], position) for side in (above, below)):
+                row[index], row[index + 1] = right, left
+                position[left], position[right] = index + 1, index
+    return found
+
+
+def _inversions(left: list[int], right: list[int], position: dict[int, int]) -> int:
+    return sum(position[a] > position[b] for a in left for b in right)
 
 
 def _mean(values: list[float], otherwise: float) -> float:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from tidelog.cli.drawing.layers import layers
 
-GAP_X, GAP_Y, JOINT, MARGIN, BAND = 30.0, 62.0, 18.0, 36.0, 26.0
+GAP_X, GAP_Y, JOINT, MARGIN, BAND = 28.0, 78.0, 6.0, 36.0, 32.0
 SWEEPS = 12
 
 Point = tuple[float, float]
@@ -67,30 +67,35 @@ def _centres(rows: list[list[int]], paths: list[list[int]], widths: list[float])
             left += widths[node] + GAP_X
     for sweep in range(SWEEPS if len(widths) < 3000 else 2):
         for row in rows if sweep % 2 == 0 else reversed(rows):
-            wanted = [_mean([centres[n] for n in neighbours[node]], centres[node]) for node in row]
-            for node, centre in zip(row, _separated(wanted, [widths[node] for node in row])):
+            wanted = [_wanted(node, neighbours[node], centres, widths) for node in row]
+            weights = [4.0 if widths[node] == JOINT else 1.0 for node in row]
+            for node, centre in zip(row, _separated(wanted, weights, [widths[node] for node in row])):
                 centres[node] = centre
     return centres
 
 
-def _mean(values: list[float], otherwise: float) -> float:
-    return sum(values) / len(values) if values else otherwise
+def _wanted(node: int, neighbours: list[int], centres: list[float], widths: list[float]) -> float:
+    """The mean of the neighbours' positions; joints weigh more, so that long arrows run straight."""
+    weights = [1.0 + 3.0 * (widths[node] == JOINT) + 3.0 * (widths[other] == JOINT) for other in neighbours]
+    if not neighbours:
+        return centres[node]
+    return sum(weight * centres[other] for weight, other in zip(weights, neighbours)) / sum(weights)
 
 
-def _separated(wanted: list[float], widths: list[float]) -> list[float]:
+def _separated(wanted: list[float], weights: list[float], widths: list[float]) -> list[float]:
     """The positions nearest to the wanted ones that keep the order and the gaps (pool adjacent violators)."""
     offsets = [0.0]
     for left, right in itertools.pairwise(widths):
         offsets.append(offsets[-1] + (left + right) / 2 + GAP_X)
-    pools: list[tuple[float, int]] = []
-    for want, offset in zip(wanted, offsets):
-        mean, count = want - offset, 1
+    pools: list[tuple[float, float, int]] = []
+    for want, weight, offset in zip(wanted, weights, offsets):
+        mean, total, count = want - offset, weight, 1
         while pools and pools[-1][0] > mean:
-            other, members = pools.pop()
-            mean = (mean * count + other * members) / (count + members)
-            count += members
-        pools.append((mean, count))
-    levelled = [mean for mean, count in pools for _ in range(count)]
+            other, other_total, members = pools.pop()
+            mean = (mean * total + other * other_total) / (total + other_total)
+            total, count = total + other_total, count + members
+        pools.append((mean, total, count))
+    levelled = [mean for mean, _, count in pools for _ in range(count)]
     return [level + offset for level, offset in zip(levelled, offsets)]
 
 
@@ -107,13 +112,13 @@ def _heights(
         is_new = not bands or bands[-1][0] != stratum
         if is_new:
             bands.append((stratum, y, y))
-        y += BAND + 14.0 if is_new else GAP_Y
+        y += BAND + 8.0 if is_new else GAP_Y
         tops.append(y)
         y += max(sizes[node][1] for node in row if node < len(sizes))
         bottoms.append(y)
         is_last = len(tops) == len(rows) or all(strata[n] != stratum for n in rows[len(tops)] if n < len(sizes))
         if is_last:
-            y += BAND + 6.0
+            y += BAND
         bands[-1] = (stratum, bands[-1][1], y)
     return tops, bottoms, tuple(bands)
 

@@ -163,8 +163,8 @@ def _legend(diagram: Diagram, y: float) -> list[str]:
             )
         else:
             parts.append(
-                f'<rect x="{x + 4:.1f}" y="{y - 8:.1f}" width="26" height="16" rx="4" fill="#fef3c7" stroke="{RECURSIVE}"/>'
-                + _loop(x + 17, y, RECURSIVE)
+                f'<rect x="{x + 4:.1f}" y="{y - 8:.1f}" width="26" height="16" rx="4" fill="#fef3c7" '
+                f'stroke="{RECURSIVE}"/>' + _loop(x + 17, y, RECURSIVE)
             )
         parts.append(f'<text class="small" x="{x + 43:.1f}" y="{y + 4:.1f}">{word}</text>')
         x += 70 + 6.8 * len(word)

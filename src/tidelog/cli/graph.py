@@ -1,0 +1,53 @@
+"""`tidelog graph FILE`: the program's hyper rules dependency graph as a picture.
+
+What      : reads a program and writes its HRDG as SVG, DOT or Mermaid.
+Idea      : the picture shows what analysis/hypergraph.py computes; unsafe programs can be looked at, too.
+Invariant : without `--output` the picture is all that goes to stdout.
+Never     : no evaluation, and no program outside Python.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from tidelog.analysis.hypergraph import hypergraph
+from tidelog.cli import Subparsers
+from tidelog.cli.drawing.diagram import Diagram, diagram
+from tidelog.cli.drawing.dot import dot
+from tidelog.cli.drawing.mermaid import mermaid
+from tidelog.cli.drawing.svg import svg
+from tidelog.errors import UsageError
+from tidelog.language.read import DIALECTS, read_program
+
+FORMATS: dict[str, Callable[[Diagram], str]] = {"svg": svg, "dot": dot, "mermaid": mermaid}
+ENDINGS = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid"}
+
+
+def register(subparsers: Subparsers) -> None:
+    """Describe the command's arguments."""
+    parser = subparsers.add_parser("graph", help="draw which rules feed which, as SVG, DOT or Mermaid")
+    parser.add_argument("file", metavar="FILE", help="a program")
+    parser.add_argument("--format", choices=FORMATS, help="(default: by the ending of the output, else svg)")
+    parser.add_argument("-o", "--output", metavar="OUT", help="where to write (default: stdout)")
+    parser.add_argument("--title", help="(default: the file's name)")
+    parser.add_argument("--dialect", choices=DIALECTS, help="(default: by the file's ending)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the picture."""
+    program = read_program(args.file, args.dialect)
+    picture = diagram(hypergraph(program.rules), args.title or Path(args.file).name)
+    name = args.format or (ENDINGS.get(Path(args.output).suffix, "svg") if args.output else "svg")
+    text = FORMATS[name](picture)
+    if args.output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        Path(args.output).write_text(text, encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError.of("E802", f"{args.output} cannot be written: {reason}", remedy="check the path") from error
+    return 0
