@@ -5,14 +5,19 @@ What      : a protocol of coarse calls, each over all the rules of a stage at on
 Idea      : DESIGN section 2; facts are referred to by opaque `Facts`, sets of facts are marks (planning/views.py).
 Invariant : one call is at most one Spark job, or a handful of compiled loops; its cost follows what it touches.
 Contract  : 1. `derive` enumerates every rule instance with a driving fact exactly once (asserted by tests that count).
-            2. marks change only through `mark` and the `add` of `derive`, `evaluate` and `expand`; the store journals every
-               fact whose marks change, so that `commit` and `rollback` cost what the transaction touched.
+            2. marks change only through `mark` and the `add` of `derive`, `evaluate` and `expand`; the store journals
+               every fact whose marks change, so that `commit` and `rollback` cost what the transaction touched.
             3. facts found by a call are distinct, and marks given by a call are not seen by that same call's matching
                unless the matching views name them.
+            4. `commit` makes OLD = NOW and WAS_EXPLICIT = EXPLICIT, forgets facts that are not NOW, and takes every
+               other mark except MARKED and POSITIVE; `rollback` restores marks, counts and ranks.
+            5. `supported` and `expand` try a fact's instances in the order of the stage's rules, and body facts in the
+               order in which they were stored: what was derived early has short proofs.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
@@ -32,9 +37,15 @@ class Facts(Protocol):
 
 F = TypeVar("F", bound=Facts)
 
+NONE = Mark(0)
+"""No marks."""
+
 
 class Store(Protocol[F]):
     """What a backend offers to strategies."""
+
+    derivations: Counter[tuple[str, str]]
+    """How many instances each rule (by key) had in each phase, since the store was made."""
 
     # -- sets of facts ---------------------------------------------------------------------------------------------
 
@@ -56,7 +67,7 @@ class Store(Protocol[F]):
     def touched(self, relations: Iterable[str], view: View) -> F:
         """The facts journalled in this transaction that are in the view: costs what the transaction touched."""
 
-    def mark(self, facts: F, add: Mark = Mark(0), remove: Mark = Mark(0)) -> None:
+    def mark(self, facts: F, add: Mark = NONE, remove: Mark = NONE) -> None:
         """Give and take marks."""
 
     def size(self, relation: str) -> int:
@@ -86,7 +97,7 @@ class Store(Protocol[F]):
     def evaluate(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, heads: View, add: Mark, phase: str
     ) -> F:
-        """As `derive`, over all instances of the given rules of the stage: initial evaluation, added and removed rules."""
+        """As `derive`, over all instances of the given rules of the stage: first evaluation, rules added or removed."""
 
     def supported(self, stage: Stage, facts: F, matching: Matching, phase: str) -> F:
         """Those of the given facts that are the head of at least one instance; stops at the first for each fact."""
@@ -99,16 +110,39 @@ class Store(Protocol[F]):
         They get the marks `add`. Second result: the given facts whose instances have all been looked at.
         """
 
-    def count(
-        self, stage: Stage, driving: F, blocking: F, matching: Matching, sign: int, phase: str
-    ) -> F:
-        """As `derive`, but adds `sign` to the derivation count of the head once per instance; the heads touched."""
+    # -- counts: how many derivations a fact has, by round (maintenance/counting.py) ---------------------------------
+    #
+    # A fact has a rank, the round in which it is first derived (explicit facts 0, absent facts none), and for every
+    # round the number of instances of which it is the head. An instance belongs to the round after the greatest rank
+    # of its body facts that are of the stage: round 1 if there are none. An array store keeps the rank as a column,
+    # and the counts as a list of (round, count) per fact, ordered by round; most lists have one entry.
+
+    def is_counted(self, relations: frozenset[str]) -> bool:
+        """Whether the counts of these relations, as one stage, are kept and true."""
+
+    def start_counting(self, relations: frozenset[str]) -> None:
+        """Keep counts of these relations as one stage, from no counts and no ranks on."""
+
+    def stop_counting(self, relations: Iterable[str]) -> None:
+        """The counts of these relations are no longer true; of a stage that shares one of them, neither."""
+
+    def count(self, stage: Stage, driving: F, blocking: F, matching: Matching, sign: int, phase: str) -> F:
+        """As `derive`, but adds `sign` to the head's count in the instance's round, per instance; the heads touched.
+
+        Every head counts, whatever its marks; ranks are read as they are now.
+        """
 
     def count_all(self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, sign: int, phase: str) -> F:
         """As `evaluate`, but counting."""
 
-    def uncounted(self, facts: F) -> F:
-        """Those of the given facts whose derivation count is zero."""
+    def due(self, facts: F) -> tuple[int, F, F, F]:
+        """Of facts whose rank is not the first round in which they have a count (0 if explicit, none if no count): the
+        least round of such a rank or count, the facts that leave it, those that enter it, and those due later."""
+
+    def rank(self, facts: F, round_number: int | None) -> None:
+        """Give the facts a rank, or none."""
+
+    # -- aggregates --------------------------------------------------------------------------------------------------
 
     def regroup(self, rule: GroupRule, changed: F, phase: str) -> tuple[F, F]:
         """The aggregate facts to insert and to delete, given the body facts that changed: touches only their groups.

@@ -1,0 +1,134 @@
+"""Backward/Forward.
+
+Idea       : before a fact is taken away, look for another proof of it; only what has none goes, and only its
+             consequences are looked at. Backward chaining finds what a proof could use, forward chaining proves.
+Source     : Motik et al. 2015, Algorithms 1-3; line numbers below are the paper's.
+Invariant  : a fact with an instance over proved facts is proved or delayed, or follows from below the stage alone; a
+             disproved fact has no proof. Afterwards the materialisation equals recomputation.
+Cost       : grows with the supports of the facts in doubt, not with their consequences; bad where large cycles really
+             die.
+Departures : layers instead of one fact at a time. All facts in doubt are goals; a layer proves what it can, then looks
+             at more supports (1, 2, 4, ... per fact) of what is still open. When a goal is proved, facts that were
+             opened on the way to it are given up, unproved and not disproved, and the search starts again for the goals
+             left; the paper explores each of them to the end. All disproved facts are deleted at once and drive the
+             next deletion (lines 7-9), not only those that deletion reached. Explicit facts are not checked.
+"""
+
+from __future__ import annotations
+
+from typing import Generic
+
+from tidelog.maintenance.seminaive import insert
+from tidelog.maintenance.store import F
+from tidelog.maintenance.task import Strategy, Task
+from tidelog.maintenance.versions import LOST, LOST_ABOVE, NEW_VERSION
+from tidelog.planning.views import KEPT, NOW, Mark, Matching, View
+
+DOUBTFUL = View(Mark.OLD | Mark.NOW, Mark.EXPLICIT | Mark.CHECKED | Mark.DELAYED | Mark.CANDIDATE)
+UNPROVED = View(Mark.CHECKED, Mark.PROVED)
+OPEN = View(Mark.CHECKED, Mark.PROVED | Mark.EXPANDED)
+DERIVABLE = View(Mark.OLD | Mark.NOW, Mark.PROVED | Mark.DELAYED)
+
+SUPPORTS = Matching(KEPT, KEPT, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
+PROVED = View(Mark.PROVED)
+FROM_PROVED = Matching(View(Mark.PROVED, Mark.DELTA), PROVED, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
+
+
+class BackwardForward(Strategy):
+    """Checks, deletes what is disproved, inserts."""
+
+    name = "bf"
+
+    def maintain(self, task: Task[F]) -> None:
+        """Algorithm 1 for one stage, then insertion."""
+        if task.loses:
+            self._delete(task)
+        insert(task, task.asserted)
+
+    def _delete(self, task: Task[F]) -> None:
+        """Lines 3-11: check what is in doubt, delete what is disproved, until a deletion puts nothing in doubt."""
+        store = task.store
+        foreseen = store.restrict(task.foreseen, DOUBTFUL)
+        store.mark(foreseen, add=Mark.CANDIDATE)
+        parts = [foreseen, task.doubtful(DOUBTFUL, Mark.CANDIDATE, "delete")]
+        driving, blocking = task.losing
+        if driving or blocking:
+            parts.append(store.derive(task.surviving, driving, blocking, LOST, DOUBTFUL, Mark.CANDIDATE, "delete"))
+        goals = store.union(parts)
+        while goals:
+            disproved = _Check(task).disproved(goals)
+            store.mark(disproved, add=Mark.DISPROVED | Mark.DELTA)
+            task.counters.add("disproved", len(disproved))
+            goals = store.nothing()
+            if disproved and task.stage.is_recursive:
+                goals = store.derive(
+                    task.surviving, disproved, goals, LOST_ABOVE, DOUBTFUL, Mark.CANDIDATE, "delete"
+                )  # lines 7-9
+            store.mark(disproved, remove=Mark.NOW | Mark.DELTA)
+
+
+class _Check(Generic[F]):
+    """The search for proofs of a set of goals."""
+
+    def __init__(self, task: Task[F]) -> None:
+        self.task, self.store = task, task.store
+
+    def disproved(self, goals: F) -> F:
+        """Prove what can be proved of the goals; the facts, goals or not, that turned out to have no proof."""
+        store = self.store
+        store.mark(goals, add=Mark.CHECKED)
+        self.task.counters.add("checked", len(goals))
+        self._prove(goals)
+        goals = store.restrict(goals, UNPROVED)
+        while goals and self.task.stage.is_recursive:
+            opened, left = self._search(goals)
+            if len(left) == len(goals):
+                return store.restrict(store.union([goals, opened]), UNPROVED)
+            given_up = store.restrict(opened, UNPROVED)
+            store.mark(given_up, remove=Mark.CHECKED | Mark.EXPANDED)
+            store.mark(left, add=Mark.CHECKED, remove=Mark.EXPANDED)
+            goals = left
+        return goals
+
+    def _search(self, goals: F) -> tuple[F, F]:
+        """Look backward until a goal is proved or nothing is left to look at: the facts opened, the goals left."""
+        store = self.store
+        checked, waiting, limit = [store.nothing()], goals, 1
+        while waiting:
+            self.task.round()
+            found, exhausted = store.expand(
+                self.task.scheduled.recurring, waiting, SUPPORTS,
+                View(outside=Mark.CHECKED), Mark.CHECKED, limit, "backward",
+            )  # fmt: skip  # lines 15-18
+            store.mark(exhausted, add=Mark.EXPANDED)
+            self.task.counters.add("checked", len(found))
+            checked.append(found)
+            self._prove(found)
+            left = store.restrict(goals, UNPROVED)
+            if len(left) < len(goals):
+                return store.union(checked), left
+            waiting = store.restrict(store.union([waiting, found]), OPEN)
+            limit *= 2
+        return store.union(checked), goals
+
+    def _prove(self, checked: F) -> None:
+        """Lines 20-29: prove newly checked facts that are explicit, delayed or follow from below, then go forward."""
+        store = self.store
+        known = [
+            store.restrict(checked, View(Mark.EXPLICIT)),
+            store.restrict(checked, View(Mark.DELAYED, Mark.EXPLICIT)),
+        ]
+        rest = store.restrict(checked, View(outside=Mark.EXPLICIT | Mark.DELAYED))
+        if rest and self.task.scheduled.grounded.rules:
+            known.append(store.supported(self.task.scheduled.grounded, rest, NEW_VERSION, "backward"))
+        proved = store.union(known)
+        while proved:
+            store.mark(proved, add=Mark.PROVED | Mark.DELTA)
+            self.task.counters.add("proved", len(proved))
+            if not self.task.stage.is_recursive:
+                return
+            heads = store.derive(
+                self.task.scheduled.recurring, proved, store.nothing(), FROM_PROVED, DERIVABLE, Mark.DELAYED, "forward"
+            )
+            store.mark(proved, remove=Mark.DELTA)
+            proved = store.restrict(heads, View(Mark.CHECKED))

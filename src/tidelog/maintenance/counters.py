@@ -1,0 +1,56 @@
+"""What maintenance counts.
+
+What      : `Counters` collects the counters of one update: facts by what happened to them (the papers' overdeleted,
+            rederived, checked, ...), derivations per rule and phase, and a sentence per stage that says what was
+            chosen.
+Idea      : Motik et al. 2015, Table 2, compare algorithms by such counters, because they do not depend on the machine.
+Invariant : names are stable; a counter that was never raised is 0.
+Never     : no time here (see observe/).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+PHASES: Mapping[str, str] = {
+    "backward": "backward",
+    "forward": "forward",
+    "delete": "deletions",
+    "overdelete": "deletions",
+    "rederive": "backward",
+    "insert": "insertions",
+    "evaluate": "insertions",
+    "mark": "marking",
+    "count": "counting",
+    "group": "grouping",
+}
+"""The counter to which the derivations of a phase belong."""
+
+
+@dataclass
+class Counters:
+    """The counters of one update."""
+
+    values: Counter[str] = field(default_factory=Counter)
+    derivations: Counter[tuple[str, str]] = field(default_factory=Counter)
+    choices: list[str] = field(default_factory=list)
+
+    def add(self, name: str, number: int) -> None:
+        """Raise a counter."""
+        if number:
+            self.values[name] += number
+
+    def collect(self, before: Mapping[tuple[str, str], int], after: Mapping[tuple[str, str], int]) -> None:
+        """Take over what a store derived between two moments, per rule and phase."""
+        for rule_and_phase, number in after.items():
+            more = number - before.get(rule_and_phase, 0)
+            if more:
+                self.derivations[rule_and_phase] += more
+                self.values["derivations"] += more
+                self.values[PHASES[rule_and_phase[1]]] += more
+
+    def as_mapping(self) -> dict[str, int]:
+        """Every counter that was raised, by name."""
+        return dict(self.values)

@@ -1,0 +1,60 @@
+"""Delete and rederive.
+
+Idea       : take away everything that might depend on a deleted fact, then give back what has another proof.
+Source     : Motik et al. 2015, section 3, DR1-DR5, with the inverse semi-naive overdeletion; labels below are the
+             paper's.
+Invariant  : afterwards the materialisation equals recomputation (tests/maintenance, tests/differential).
+Cost       : grows with the overdeleted set, not with the result; bad on dense cycles (see choose.py).
+Departures : explicit facts that stay are never overdeleted, so DR3 need not give them back. Works stage by stage: only
+             net changes leave a stage, so nothing is overdeleted above a fact that was rederived. Facts that look-ahead
+             has found to be overdeleted (marking.py) are taken away without finding them again.
+"""
+
+from __future__ import annotations
+
+from tidelog.maintenance.seminaive import insert
+from tidelog.maintenance.store import F
+from tidelog.maintenance.task import Strategy, Task
+from tidelog.maintenance.versions import LOST, LOST_ABOVE, UNCHANGED
+from tidelog.planning.views import Mark, View
+
+DOOMED = View(Mark.OLD | Mark.NOW, Mark.EXPLICIT | Mark.DELTA | Mark.NEXT)
+
+
+class DRed(Strategy):
+    """Overdeletes, rederives, inserts."""
+
+    name = "dred"
+
+    def maintain(self, task: Task[F]) -> None:
+        """DR1 to DR5 for one stage."""
+        store = task.store
+        deleted = self._overdelete(task) if task.loses else store.nothing()
+        rederived = store.nothing()
+        if deleted:
+            rederived = store.supported(task.surviving, deleted, UNCHANGED, "rederive")  # DR4
+        task.counters.add("overdeleted", len(deleted))
+        task.counters.add("rederived", len(rederived))
+        insert(task, store.union([rederived, task.asserted]))  # DR5
+
+    def _overdelete(self, task: Task[F]) -> F:
+        """DR2, by rounds: what goes in a round still counts as there for that round, and never again."""
+        store = task.store
+        foreseen = store.restrict(task.foreseen, DOOMED)
+        store.mark(foreseen, remove=Mark.NOW)
+        going = task.doubtful(DOOMED, Mark.DELTA, "overdelete")
+        driving, blocking = task.losing
+        matching, everything = LOST, [foreseen]
+        driving = store.union([driving, going])
+        while driving or blocking:
+            task.round()
+            everything.append(going)
+            heads = store.derive(task.surviving, driving, blocking, matching, DOOMED, Mark.NEXT, "overdelete")
+            store.mark(going, remove=Mark.NOW | Mark.DELTA)
+            store.mark(heads, add=Mark.DELTA, remove=Mark.NEXT)
+            driving, blocking, going, matching = heads, store.nothing(), heads, LOST_ABOVE
+            if not task.stage.is_recursive:
+                store.mark(going, remove=Mark.NOW | Mark.DELTA)
+                everything.append(going)
+                break
+        return store.union(everything)

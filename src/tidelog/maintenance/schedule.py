@@ -1,0 +1,123 @@
+"""What can be said about the stages of a program before any update.
+
+What      : a `Schedule` numbers the stages in the order of maintenance and knows who reads whom; a `Scheduled` stage
+            knows the relations it reads and its rules by how they recur.
+Idea      : a stage is visited only if a relation that it reads changed, so an update costs nothing elsewhere.
+Invariant : made once per program; the same `Stage` objects are handed to the store every time, so it may keep plans.
+Never     : no facts.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from tidelog.language.terms import Atom, Negation
+from tidelog.planning.lowered import GroupRule, LoweredRule, Stage, is_hidden
+
+
+@dataclass(frozen=True, eq=False)
+class Scheduled:
+    """A stage and what strategies ask about it.
+
+    `grounded` holds its rules that read no relation of the stage; `recurring` the others, least recursive first.
+    """
+
+    stage: Stage
+    positive: frozenset[str]
+    negated: frozenset[str]
+    grounded: Stage
+    recurring: Stage
+
+    @staticmethod
+    def of(stage: Stage) -> Scheduled:
+        """The scheduled form of a stage."""
+        own = {rule: _own_atoms(rule, stage) for rule in stage.rules}
+        grounded = tuple(rule for rule in stage.rules if not own[rule])
+        recurring = sorted((rule for rule in stage.rules if own[rule]), key=own.__getitem__)
+        return Scheduled(
+            stage,
+            _positive(stage.rules) - stage.relations | {group.body_relation for group in stage.groups},
+            _negated(stage.rules),
+            replace(stage, rules=grounded),
+            replace(stage, rules=tuple(recurring)),
+        )
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The relations below that the stage reads."""
+        return self.positive | self.negated
+
+
+class Schedule:
+    """The stages of one program, in the order of maintenance."""
+
+    def __init__(self, stages: Iterable[Stage]) -> None:
+        self.stages: tuple[Scheduled, ...] = tuple(Scheduled.of(stage) for stage in stages)
+        self.place: dict[str, int] = {
+            relation: number for number, scheduled in enumerate(self.stages) for relation in scheduled.stage.relations
+        }
+        self.readers: defaultdict[str, list[int]] = defaultdict(list)
+        for number, scheduled in enumerate(self.stages):
+            for relation in scheduled.reads:
+                self.readers[relation].append(number)
+
+    @property
+    def rules(self) -> list[LoweredRule]:
+        """The ordinary rules of all stages."""
+        return [rule for scheduled in self.stages for rule in scheduled.stage.rules]
+
+    @property
+    def groups(self) -> dict[str, GroupRule]:
+        """The group rules by their relation."""
+        return {group.relation: group for scheduled in self.stages for group in scheduled.stage.groups}
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """The relations that are ours."""
+        return frozenset(relation for relation in self.place if is_hidden(relation))
+
+
+@dataclass(frozen=True, eq=False)
+class RuleChange:
+    """The difference between two programs. Rules are the same if head and body are, whoever asked for them."""
+
+    added: Sequence[LoweredRule] = ()
+    removed: Sequence[LoweredRule] = ()
+    new_groups: frozenset[str] = frozenset()
+    dropped: frozenset[str] = frozenset()
+
+    @staticmethod
+    def between(before: Schedule, after: Schedule) -> RuleChange:
+        """What was added and removed; `dropped` are our own relations that are no longer needed."""
+        if before is after:
+            return RuleChange()
+        waiting: defaultdict[object, list[LoweredRule]] = defaultdict(list)
+        for rule in before.rules:
+            waiting[rule.head, rule.body].append(rule)
+        added = []
+        for rule in after.rules:
+            known = waiting[rule.head, rule.body]
+            if known:
+                known.pop()
+            else:
+                added.append(rule)
+        dropped = before.hidden - after.hidden
+        removed = [rule for rules in waiting.values() for rule in rules if rule.head.relation not in dropped]
+        return RuleChange(added, removed, frozenset(after.groups.keys() - before.groups.keys()), dropped)
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.removed or self.new_groups or self.dropped)
+
+
+def _own_atoms(rule: LoweredRule, stage: Stage) -> int:
+    return sum(isinstance(literal, Atom) and literal.relation in stage.relations for literal in rule.body)
+
+
+def _positive(rules: Sequence[LoweredRule]) -> frozenset[str]:
+    return frozenset(literal.relation for rule in rules for literal in rule.body if isinstance(literal, Atom))
+
+
+def _negated(rules: Sequence[LoweredRule]) -> frozenset[str]:
+    return frozenset(literal.atom.relation for rule in rules for literal in rule.body if isinstance(literal, Negation))

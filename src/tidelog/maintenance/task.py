@@ -1,0 +1,109 @@
+"""One stage's share of an update: everything that a strategy is given.
+
+What      : the stage, its added and removed rules, the facts that changed below it and the explicit ones of its own.
+Idea      : strategies differ in their schedule of calls only; what they are asked to do is the same for all.
+Invariant : when a strategy starts, the stage's facts have NOW = OLD, and everything below is final. When it ends, NOW
+            is the new version of the stage; other marks may be left behind (versions.TRANSIENT).
+Never     : no order of stages here (transaction.py).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import ClassVar, Generic
+
+from tidelog.limits import Budget
+from tidelog.maintenance.counters import Counters
+from tidelog.maintenance.schedule import Scheduled
+from tidelog.maintenance.store import F, Store
+from tidelog.maintenance.versions import OLD_VERSION
+from tidelog.planning.lowered import LoweredRule, Stage
+from tidelog.planning.views import DELETED, INSERTED, Mark, View
+
+
+def _free() -> None:
+    """No cut-off."""
+
+
+@dataclass(eq=False)
+class Task(Generic[F]):
+    """What one strategy does for one stage in one update."""
+
+    store: Store[F]
+    scheduled: Scheduled
+    counters: Counters
+    budget: Budget
+    withdrawn: F
+    """Facts of the stage that were explicit and no longer are."""
+    asserted: F
+    """Facts of the stage that are explicit and were not."""
+    foreseen: F
+    """Facts of the stage that the last update marked in look-ahead (marking.py)."""
+    added: Sequence[LoweredRule] = ()
+    removed: Sequence[LoweredRule] = ()
+    unmarked: frozenset[str] = frozenset()
+    """Relations without rules whose MARKED deletions are already accounted for in `foreseen`."""
+    cut_off: Callable[[], None] = field(default=_free)
+
+    @property
+    def stage(self) -> Stage:
+        """The stage with all its present rules."""
+        return self.scheduled.stage
+
+    @cached_property
+    def surviving(self) -> Stage:
+        """The stage with the rules that it had before: those over which instances are lost."""
+        if not self.added:
+            return self.stage
+        return replace(self.stage, rules=tuple(rule for rule in self.stage.rules if rule not in self.added))
+
+    @cached_property
+    def losing(self) -> tuple[F, F]:
+        """The changes below that take instances away: deleted facts that drive, inserted facts that block."""
+        touched, positive = self.store.touched, self.scheduled.positive
+        parts = [touched(positive - self.unmarked, DELETED)]
+        if self.unmarked & positive:
+            parts.append(touched(self.unmarked & positive, View(Mark.OLD, Mark.NOW | Mark.MARKED)))
+        return self.store.union(parts), touched(self.scheduled.negated, INSERTED)
+
+    @cached_property
+    def gaining(self) -> tuple[F, F]:
+        """The changes below that give instances: inserted facts that drive, deleted facts that no longer block."""
+        touched = self.store.touched
+        return touched(self.scheduled.positive, INSERTED), touched(self.scheduled.negated, DELETED)
+
+    @property
+    def loses(self) -> bool:
+        """Whether any instance or explicit fact may be lost."""
+        driving, blocking = self.losing
+        return bool(driving or blocking or self.withdrawn or self.removed or self.foreseen)
+
+    def doubtful(self, heads: View, add: Mark, phase: str) -> F:
+        """The facts that lost something directly: being explicit, or an instance of a removed rule."""
+        found = [self.store.restrict(self.withdrawn, heads)]
+        self.store.mark(found[0], add=add)
+        if self.removed:
+            found.append(self.store.evaluate(self.stage, self.removed, OLD_VERSION, heads, add, phase))
+        return self.store.union(found)
+
+    def round(self) -> None:
+        """Pay for a round; raises when the update's budget or the strategy's own cut-off is used up."""
+        self.budget.charge_round()
+        self.cut_off()
+
+
+class Strategy(ABC):
+    """A maintenance algorithm: brings the facts of one stage to their new version."""
+
+    name: ClassVar[str]
+    keeps_counts: ClassVar[bool] = False
+    """Whether the counts of a stage are still true after `maintain`."""
+    uses_marks: ClassVar[bool] = False
+    """Whether `foreseen` facts are taken into account."""
+
+    @abstractmethod
+    def maintain(self, task: Task[F]) -> None:
+        """Do the task."""

@@ -1,0 +1,184 @@
+"""The schedule of one update over the stages.
+
+What      : `maintain` brings a materialisation from one version to the next: explicit deletions, then insertions, then
+            every stage that may change, in topological order, each with the strategy's schedule of calls.
+Idea      : DESIGN section 3. While a stage is processed everything below it has its final NOW and its OLD; its own net
+            change is what touched facts say afterwards (INSERTED, DELETED), and wakes the stages that read it.
+Invariant : a stage none of whose inputs changed is not visited. Nothing is committed here; on an error the caller rolls
+            back.
+Never     : no strategy is known by name, no fact by value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from heapq import heapify, heappop, heappush
+from typing import Generic
+
+from tidelog.limits import Budget
+from tidelog.maintenance.counters import Counters
+from tidelog.maintenance.marking import Marks
+from tidelog.maintenance.schedule import RuleChange, Schedule, Scheduled
+from tidelog.maintenance.store import F, Store
+from tidelog.maintenance.task import Strategy, Task
+from tidelog.planning.lowered import Stage
+from tidelog.planning.views import DELETED, INSERTED, NOW, Mark, View
+
+
+@dataclass(eq=False)
+class Outcome(Generic[F]):
+    """The net change by relation (hidden ones included), before it is committed, and what it took."""
+
+    inserted: dict[str, F] = field(default_factory=dict)
+    deleted: dict[str, F] = field(default_factory=dict)
+    counters: Counters = field(default_factory=Counters)
+
+
+def maintain(
+    store: Store[F],
+    schedule: Schedule,
+    strategy: Strategy,
+    *,
+    delete: Mapping[str, F],
+    insert: Mapping[str, F],
+    previous: Schedule | None = None,
+    budget: Budget | None = None,
+    marks: Marks[F] | None = None,
+) -> Outcome[F]:
+    """Process one update: stored facts by relation, and other rules if `previous` is not `schedule`.
+
+    `previous` is the schedule before the update; an empty `Schedule(())` before the first rules.
+    `marks` are those that `look_ahead` placed after the last update; they are used if they fit and always taken away.
+    """
+    before = store.derivations.copy()
+    run = _Run(store, schedule, strategy, RuleChange.between(previous or schedule, schedule), budget or Budget())
+    run.use(marks)
+    run.explicit(delete, insert)
+    run.relations_without_rules()
+    run.stages()
+    if marks is not None:
+        marks.clear(store)
+    run.outcome.counters.collect(before, store.derivations)
+    return run.outcome
+
+
+class _Run(Generic[F]):
+    """One update on its way through the stages."""
+
+    def __init__(
+        self, store: Store[F], schedule: Schedule, strategy: Strategy, rules: RuleChange, budget: Budget
+    ) -> None:
+        self.store, self.schedule, self.strategy, self.rules, self.budget = store, schedule, strategy, rules, budget
+        self.outcome: Outcome[F] = Outcome()
+        self.withdrawn: dict[str, F] = {}
+        self.asserted: dict[str, F] = {}
+        self.marks: Marks[F] | None = None
+        self.waiting: list[int] = []
+
+    def use(self, marks: Marks[F] | None) -> None:
+        """Use marks that were placed for these very rules by a strategy that understands them."""
+        if marks is not None and marks.schedule is self.schedule and not self.rules and self.strategy.uses_marks:
+            self.marks = marks
+
+    def explicit(self, delete: Mapping[str, F], insert: Mapping[str, F]) -> None:
+        """Deletions first, then insertions; what was and stays explicit, or neither, is a no-op and counted."""
+        store, counters = self.store, self.outcome.counters
+        for relation, facts in delete.items():
+            known = store.restrict(facts, View(Mark.EXPLICIT))
+            counters.add("ignored deletions", len(facts) - len(known))
+            store.mark(known, remove=Mark.EXPLICIT)
+            self.withdrawn[relation] = known
+        for relation, facts in insert.items():
+            new = store.restrict(facts, View(outside=Mark.EXPLICIT))
+            counters.add("ignored insertions", len(facts) - len(new))
+            store.mark(new, add=Mark.EXPLICIT)
+            self.asserted[relation] = store.restrict(new, View(outside=Mark.WAS_EXPLICIT))
+        self.withdrawn = {
+            relation: store.restrict(facts, View(outside=Mark.EXPLICIT)) for relation, facts in self.withdrawn.items()
+        }
+
+    def relations_without_rules(self) -> None:
+        """Relations that no rule derives change directly; those whose last rule went become a stage without rules."""
+        lone = {rule.head.relation for rule in self.rules.removed} - self.schedule.place.keys()
+        for relation in sorted(lone):
+            stage = Stage(frozenset({relation}), (), (), is_recursive=False)
+            self._visit(Scheduled.of(stage))
+        for relation in sorted((self.withdrawn.keys() | self.asserted.keys()) - self.schedule.place.keys() - lone):
+            self.store.mark(self._of(self.withdrawn, relation), remove=Mark.NOW)
+            self.store.mark(self._of(self.asserted, relation), add=Mark.NOW)
+            self._changed(relation)
+        for relation in sorted(self.rules.dropped):
+            self.store.mark(self.store.select([relation], NOW), remove=Mark.NOW)
+            self._changed(relation)
+
+    def stages(self) -> None:
+        """Every stage that something may have changed, from the bottom up."""
+        place = self.schedule.place
+        heads = {rule.head.relation for rule in (*self.rules.added, *self.rules.removed)}
+        explicit = {relation for facts in (self.withdrawn, self.asserted) for relation, some in facts.items() if some}
+        woken = {place[relation] for relation in heads | explicit | self.rules.new_groups if relation in place}
+        self.waiting = list(woken.union(self.waiting))
+        heapify(self.waiting)
+        last = -1
+        while self.waiting:
+            number = heappop(self.waiting)
+            if number != last:
+                self._visit(self.schedule.stages[number])
+                last = number
+
+    def _visit(self, scheduled: Scheduled) -> None:
+        if scheduled.stage.groups:
+            self._regroup(scheduled.stage)
+        else:
+            task = self._task(scheduled)
+            if not self.strategy.keeps_counts:
+                self.store.stop_counting(scheduled.stage.relations)
+            self.strategy.maintain(task)
+        for relation in sorted(scheduled.stage.relations):
+            self._changed(relation)
+
+    def _task(self, scheduled: Scheduled) -> Task[F]:
+        store, relations = self.store, scheduled.stage.relations
+        foreseen, unmarked = store.nothing(), frozenset[str]()
+        if self.marks is not None:
+            foreseen, unmarked = store.of(self.marks.heads, relations), self.marks.relations
+        return Task(
+            store,
+            scheduled,
+            self.outcome.counters,
+            self.budget,
+            withdrawn=store.union(self._of(self.withdrawn, relation) for relation in relations),
+            asserted=store.union(self._of(self.asserted, relation) for relation in relations),
+            foreseen=foreseen,
+            added=tuple(rule for rule in self.rules.added if rule.head.relation in relations),
+            removed=tuple(rule for rule in self.rules.removed if rule.head.relation in relations),
+            unmarked=unmarked,
+        )
+
+    def _regroup(self, stage: Stage) -> None:
+        """Aggregates are the same for every strategy: only the groups of changed facts are looked at."""
+        store = self.store
+        for group in stage.groups:
+            body = [group.body_relation]
+            if group.relation in self.rules.new_groups:
+                changed = store.select(body, NOW)
+            else:
+                changed = store.union([store.touched(body, INSERTED), store.touched(body, DELETED)])
+            insert, delete = store.regroup(group, changed, "group")
+            store.mark(insert, add=Mark.NOW)
+            store.mark(delete, remove=Mark.NOW)
+
+    def _changed(self, relation: str) -> None:
+        """Note a relation's net change, and wake the stages that read it."""
+        inserted, deleted = self.store.touched([relation], INSERTED), self.store.touched([relation], DELETED)
+        if inserted:
+            self.outcome.inserted[relation] = inserted
+        if deleted:
+            self.outcome.deleted[relation] = deleted
+        if inserted or deleted:
+            for number in self.schedule.readers.get(relation, ()):
+                heappush(self.waiting, number)
+
+    def _of(self, facts: Mapping[str, F], relation: str) -> F:
+        return facts[relation] if relation in facts else self.store.nothing()
