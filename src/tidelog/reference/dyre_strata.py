@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from tidelog.analysis.components import relations_read
 from tidelog.language.terms import Program, Rule
 from tidelog.reference.algorithm import Algorithm, Change
 from tidelog.reference.dyre import Circuit, IncrementalCircuit, IndexedCircuit, NaiveCircuit
 from tidelog.reference.evaluation import GroundFact
 from tidelog.reference.stratified import Step
+from tidelog.reference.stratum_input import stratum_input
 from tidelog.reference.zset import ZSet
 
 
@@ -74,18 +74,6 @@ class Dyre(Algorithm):
         stage.become(given, step.rules)
         step.present.difference_update([fact for fact in step.present if fact[0] in own and fact not in stage.known])
         step.present.update(fact for fact in stage.known if fact[0] in own)
-
-
-def stratum_input(step: Step) -> tuple[set[GroundFact], set[str]]:
-    """The facts that are given to a stratum after the update, and the relations that it is responsible for."""
-    rules = (*step.rules, *step.removed)
-    read = {relation for rule in rules for relation in relations_read(rule)}
-    own = {rule.head.relation for rule in rules} | {fact[0] for fact in (*step.delete, *step.insert)} | read
-    own -= step.below
-    below = {fact for fact in step.present if fact[0] in step.below and fact[0] in read}
-    below |= {fact for fact in step.inserted_below if fact[0] in step.below and fact[0] in read}
-    below -= set(step.deleted_below)
-    return below | {fact for fact in (*step.explicit, *step.insert) if fact[0] in own}, own
 
 
 class DyreNaive(Dyre):
