@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program, print_rule, rule_key
-from tidelog.language.terms import Constant, Fact, Program, Rule, Value
+from tidelog.language.terms import Constant, Declaration, Fact, Program, Rule, Value
 from tidelog.language.values import fact_identity
 
 Values = tuple[Value, ...]
@@ -102,15 +102,16 @@ class State:
 
     rules: tuple[Rule, ...]
     facts: Mapping[FactKey, Values]
+    declarations: tuple[Declaration, ...] = ()
 
     @staticmethod
     def of(program: Program) -> State:
         """The state before the first update."""
         explicit = ((fact.relation, tuple(constant.value for constant in fact.values)) for fact in program.facts)
-        return State(program.rules, {key(relation, values): values for relation, values in explicit})
+        return State(program.rules, {key(name, values): values for name, values in explicit}, program.declarations)
 
     def after(self, update: Update) -> State:
-        """The state after an update: deletions, then insertions; rules removed, then added. A refused one does nothing."""
+        """The state after an update: deletions before insertions, removals before additions; the same if refused."""
         if update.refused:
             return self
         facts = dict(self.facts)
@@ -119,13 +120,13 @@ class State:
         for relation, values in update.insert:
             facts[key(relation, values)] = values
         kept = tuple(rule for rule in self.rules if rule_key(rule) not in update.remove_rules)
-        return State(kept + update.add_rules, facts)
+        return State(kept + update.add_rules, facts, self.declarations)
 
     @property
     def program(self) -> Program:
         """The state as a program that can be recomputed."""
         facts = (Fact(relation, tuple(map(Constant, values))) for (relation, _), values in self.facts.items())
-        return Program(rules=self.rules, facts=tuple(facts))
+        return Program(self.rules, tuple(facts), self.declarations)
 
 
 def key(relation: str, values: Values) -> FactKey:

@@ -8,7 +8,8 @@ Never     : no comparison here (see harness.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -59,6 +60,10 @@ class Engine(Protocol):
 Factory = Callable[[Program], Engine]
 
 
+class Declined(ProgramError):  # noqa: N818 - an answer, not a failure
+    """A program that an algorithm does not claim to maintain, such as recursion for plain counting."""
+
+
 @dataclass(frozen=True)
 class NetChange:
     """A change as plain dictionaries."""
@@ -70,8 +75,9 @@ class NetChange:
 class ReferenceEngine:
     """A reference algorithm. It does not check safety itself, so that is done here, before anything changes."""
 
-    def __init__(self, algorithm: Callable[[Program], Algorithm], program: Program) -> None:
-        self._algorithm = algorithm(program)
+    def __init__(self, algorithm: type[Algorithm], program: Program) -> None:
+        with _declining(algorithm):
+            self._algorithm = algorithm(program)
 
     def apply(
         self,
@@ -85,12 +91,23 @@ class ReferenceEngine:
         unsafe = list(safety.problems(added))
         if unsafe:
             raise ProgramError(unsafe)
-        inserted, deleted = self._algorithm.apply(_ground(insert), _ground(delete), added.rules, remove_rules)
+        with _declining(type(self._algorithm)):
+            inserted, deleted = self._algorithm.apply(_ground(insert), _ground(delete), added.rules, remove_rules)
         return NetChange(by_relation(map(from_fact, inserted)), by_relation(map(from_fact, deleted)))
 
     def facts(self) -> Facts:
         """Everything that holds."""
         return by_relation(map(from_fact, self._algorithm.facts))
+
+
+@contextmanager
+def _declining(algorithm: type[Algorithm]) -> Iterator[None]:
+    try:
+        yield
+    except ProgramError as error:
+        if algorithm.handles_recursion:
+            raise
+        raise Declined(error.problems) from error
 
 
 class PublicEngine:
@@ -131,7 +148,7 @@ def public_engines(strategies: Iterable[str], **options: Any) -> dict[str, Facto
     return {strategy: _public(strategy, options) for strategy in strategies}
 
 
-def _reference(algorithm: Callable[[Program], Algorithm]) -> Factory:
+def _reference(algorithm: type[Algorithm]) -> Factory:
     return lambda program: ReferenceEngine(algorithm, program)
 
 

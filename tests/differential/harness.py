@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from tests.differential.case import Case, FactKey, State, Update, key
-from tests.differential.engines import Engine, Factory, Facts
+from tests.differential.engines import Declined, Engine, Factory, Facts
 from tests.differential.oracle import model
 from tidelog import errors
 from tidelog.errors import TidelogError
@@ -22,8 +22,8 @@ from tidelog.errors import TidelogError
 SHOWN = 12
 
 
-class Disagreement(AssertionError):
-    """An engine broke the law; `engine` is its name and `step` the number of the update (0: the first materialisation)."""
+class Disagreement(AssertionError):  # noqa: N818 - a finding, raised as pytest expects it
+    """An engine broke the law; `engine` is its name, `step` the number of the update, 0 before the first."""
 
     def __init__(self, case: Case, engine: str, step: int, what: str) -> None:
         self.engine, self.step, self.what = engine, step, what
@@ -34,32 +34,34 @@ class Disagreement(AssertionError):
 
 
 def agree(case: Case, engines: Mapping[str, Factory]) -> Counter[str]:
-    """Run all engines over a case; how many versions each was compared on. Raises `Disagreement`."""
+    """Run all engines over a case; how many versions each was compared on. Raises `Disagreement`.
+
+    An engine that declines (`Declined`) is left out from there on.
+    """
     compared: Counter[str] = Counter()
     state = State.of(case.program)
-    before = keys_of_model(state)
-    running = {name: _guarded(case, name, 0, factory, case.program) for name, factory in engines.items()}
-    for name, engine in running.items():
-        _compare(case, name, 0, "facts", keys(engine.facts()), before)
-        compared[name] += 1
-    for step, update in enumerate(case.updates, 1):
-        state = state.after(update)
-        after = keys_of_model(state)
-        for name, engine in running.items():
-            _follow(case, name, engine, step, before, after)
-            compared[name] += 1
-        before = after
+    before = after = set(model(state))
+    running: dict[str, Engine] = {}
+    for step in range(len(case.updates) + 1):
+        if step:
+            state = state.after(case.updates[step - 1])
+            before, after = after, set(model(state))
+        for name in list(engines if step == 0 else running):
+            try:
+                if step == 0:
+                    running[name] = _guarded(case, name, 0, engines[name], case.program)
+                    _compare(case, name, 0, "facts", keys(running[name].facts()), after)
+                else:
+                    _follow(case, name, running[name], step, before, after)
+                compared[name] += 1
+            except Declined:
+                running.pop(name, None)
     return compared
 
 
 def keys(facts: Facts) -> set[FactKey]:
     """Facts by typed identity."""
     return {key(relation, tuple(values)) for relation, group in facts.items() for values in group}
-
-
-def keys_of_model(state: State) -> set[FactKey]:
-    """The model of a state by typed identity."""
-    return set(model(state))
 
 
 def _follow(case: Case, name: str, engine: Engine, step: int, before: set[FactKey], after: set[FactKey]) -> None:
@@ -89,6 +91,8 @@ def _guarded(case: Case, name: str, step: int, call, *arguments, **named):  # ty
     """A crash is a disagreement too; it is shrunk and shown like one."""
     try:
         return call(*arguments, **named)
+    except Declined:
+        raise
     except Exception as error:
         raise Disagreement(case, name, step, f"raised {type(error).__name__}: {error}") from error
 

@@ -22,6 +22,7 @@ from tidelog.language.terms import (
     Call,
     Comparison,
     Constant,
+    Declaration,
     Fact,
     Literal,
     Negation,
@@ -70,11 +71,11 @@ class RuleMaker:
     def rule(self, head: Schema, *, recursive: bool = False) -> Rule:
         """A rule for a relation; with `recursive` its body holds an atom of the head's own layer."""
         body = Body()
-        here = self.world.at(head.layer)
-        below = self.world.at_most(head.layer - 1) or here
+        below = self.world.at_most(head.layer - 1) or self.world.at(head.layer)
+        here = self.world.at(head.layer) if self.world.is_recursive else below
         sources = [self.rng.choice(here) if recursive else self.rng.choice(below)]
-        for _ in range(self.rng.choices((0, 1, 2), (4, 6, 1))[0]):
-            sources.append(self.rng.choice(below if self.rng.random() < 0.75 else here))
+        more = self.rng.choices((0, 1, 2), (4, 6, 1))[0]
+        sources += [self.rng.choice(below if self.rng.random() < 0.75 else here) for _ in range(more)]
         self.rng.shuffle(sources)
         for schema in sources:
             body.literals.append(self._atom(body, schema))
@@ -177,7 +178,8 @@ class RuleMaker:
         numbers = [variable for variable in used if inner.kinds[variable] == NUMBER]
         ordered = [variable for variable in used if inner.kinds[variable] != MIXED]
         if numbers and self.rng.random() < 0.6:
-            function, value = self.rng.choice(("sum", "mean", "median", "min", "max")), self.rng.choice(numbers)
+            functions = ("sum", "min", "max", "mean", "median") if self.world.has_floats else ("sum", "min", "max")
+            function, value = self.rng.choice(functions), self.rng.choice(numbers)
         elif ordered and self.rng.random() < 0.4:
             function, value = self.rng.choice(("min", "max")), self.rng.choice(ordered)
         else:
@@ -233,7 +235,9 @@ def draw_rules(rng: Random, world: World) -> list[Rule]:
     """The rules of a program: a closure over `e`, then rules of every kind for every derived relation."""
     maker = RuleMaker(rng, world)
     by_name = {schema.name: schema for schema in world.relations}
-    rules = [maker.copy_rule(by_name["p"], by_name["e"]), maker.closure_rule(by_name["p"], by_name["e"])]
+    rules = [maker.copy_rule(by_name["p"], by_name["e"])]
+    if world.is_recursive:
+        rules.append(maker.closure_rule(by_name["p"], by_name["e"]))
     for schema in world.relations:
         if schema.layer == 0:
             continue
@@ -253,4 +257,11 @@ def draw_program(rng: Random, world: World) -> Program:
         for _ in range(count):
             values = tuple(Constant(value) for value in draw_fact(rng, schema))
             facts[schema.name, values] = Fact(schema.name, values)
-    return Program(rules=tuple(draw_rules(rng, world)), facts=tuple(facts.values()))
+    declarations = tuple(_declaration(schema) for schema in world.relations if world.has_floats)
+    return Program(tuple(draw_rules(rng, world)), tuple(facts.values()), declarations)
+
+
+def _declaration(schema: Schema) -> Declaration:
+    """Numbers may be floats and mixed columns anything, so both are declared `any`."""
+    types = {NUMBER: "any", SYMBOL: "symbol", MIXED: "any"}
+    return Declaration(schema.name, tuple((f"c{position}", types[kind]) for position, kind in enumerate(schema.kinds)))

@@ -39,19 +39,22 @@ class World:
     """Every relation of a case; what is drawn is drawn over these."""
 
     relations: tuple[Schema, ...]
+    is_recursive: bool
+    """Whether rules may use relations of their head's own layer; a few worlds are without, for counting."""
+    has_floats: bool
+    """Whether values of several types may meet in a column; if not, every column has one type that can be inferred."""
 
     def at_most(self, layer: int) -> list[Schema]:
         """The relations of a layer and of all below it."""
         return [schema for schema in self.relations if schema.layer <= layer]
 
+    def at_least(self, layer: int) -> list[Schema]:
+        """The relations of a layer and of all above it."""
+        return [schema for schema in self.relations if schema.layer >= layer]
+
     def at(self, layer: int) -> list[Schema]:
         """The relations of one layer."""
         return [schema for schema in self.relations if schema.layer == layer]
-
-    @property
-    def top(self) -> int:
-        """The highest layer."""
-        return max(schema.layer for schema in self.relations)
 
 
 def draw_world(rng: Random) -> World:
@@ -59,16 +62,17 @@ def draw_world(rng: Random) -> World:
 
     `e` and `p` are always there, binary over one kind, so that recursion has something to close over.
     """
-    main = rng.choices((NUMBER, SYMBOL, MIXED), (5, 5, 2))[0]
+    has_floats = rng.random() < 0.5
+    main = rng.choices((NUMBER, SYMBOL, MIXED), (5, 5, 3 if has_floats else 0))[0]
     relations = [Schema("e", (main, main), 0)]
     relations += [Schema(name, _kinds(rng, main, (1, 6, 10, 4, 2)), 0) for name in ("f", "g", "h")[: rng.randint(1, 3)]]
     relations.append(Schema("p", (main, main), 1))
-    names = iter("q r s t u v w".split())
+    names = iter("qrstuvw")
     relations += [Schema(next(names), _kinds(rng, main, (1, 5, 10, 2, 0)), 1) for _ in range(rng.randint(0, 2))]
     for layer in range(2, rng.choice((2, 3, 3, 4))):
         count = rng.choice((1, 1, 2))
         relations += [Schema(next(names), _kinds(rng, main, (2, 6, 8, 2, 1)), layer) for _ in range(count)]
-    return World(tuple(relations))
+    return World(tuple(relations), rng.random() < 0.9, has_floats)
 
 
 def draw_fact(rng: Random, schema: Schema) -> tuple[Value, ...]:

@@ -99,7 +99,7 @@ class UpdateMaker:
         if self.retired and self.rng.random() < 0.5:
             rule = self.retired.pop(self.rng.randrange(len(self.retired)))
         else:
-            head = self.rng.choice(self.world.relations)
+            head = self.rng.choice(self.world.at_least(0 if self.world.is_recursive else 1))
             recursive = head.layer == 0 or self.rng.random() < 0.4
             drawn = RuleMaker(self.rng, self.world).rule(head, recursive=recursive)
             self.added += 1

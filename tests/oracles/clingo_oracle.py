@@ -114,7 +114,7 @@ class _Translation:
                 yield from self._aggregate(literal, shared)
 
     def _negation(self, atom: Atom, shared: set[Variable]) -> str:
-        """`not` over a projection to the variables that the rest of the rule shares, which keeps local ones existential."""
+        """`not` over a projection to the shared variables, which keeps the local ones existential."""
         kept = sorted({variable.name for variable in variables(atom) if variable in shared})
         name = f"hidden_{self.number}_{len(self.projections)}"
         projected = f"{name}({','.join(map(_variable, kept))})" if kept else name

@@ -42,7 +42,7 @@ def model(program: Program) -> Model:
 def _make(
     connection: duckdb.DuckDBPyConnection, program: Program, component: set[str], arities: dict[str, int]
 ) -> None:
-    """The tables of relations that need each other: one recursive query if SQL can say it, rounds of insertion if not."""
+    """The tables of relations that need each other: one recursive query if SQL can say it, else rounds of insertion."""
     rules = [rule for rule in program.rules if rule.head.relation in component]
     if len(component) == 1 and all(_own_atoms(rule, component) <= 1 for rule in rules):
         (relation,) = component
