@@ -134,4 +134,23 @@ def test_mappings_are_updates_too():
     assert list(update.insert["p"]) == [(1,)]
     assert empty.is_empty
     with pytest.raises(UpdateError, match="no update"):
+        list(look_ahead([{"inserts": {}}]))
+    with pytest.raises(UpdateError, match="no update"):
         list(look_ahead(iter([("p", 1)])))
+
+
+@pytest.mark.parametrize("make", [list, iter, None], ids=["list", "iterator", "queue"])
+def test_peeking_neither_uses_up_facts_nor_raises(make):
+    """Facts that come from an iterator can be read only once; a bad next update is no fault of the current one."""
+    items = [{}, {"insert": {"p": (fact for fact in [(1,), (2,)])}}, "no update"]
+    source = queue.Queue() if make is None else make(items)
+    for item in items if make is None else ():
+        source.put(item)
+    stream = look_ahead(source)
+    _, ahead = next(stream)
+    assert wait_for(lambda: ahead() is not None)
+    second, ahead = next(stream)
+    assert list(second.insert["p"]) == [(1,), (2,)]
+    assert ahead() is None
+    with pytest.raises(UpdateError, match="str that is no update"):
+        next(stream)

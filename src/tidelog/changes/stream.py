@@ -21,6 +21,8 @@ from tidelog.errors import UpdateError
 Next: TypeAlias = Callable[[], Update | None]
 Source: TypeAlias = "Iterable[Update | Mapping[str, Any]] | queue.Queue[Update | Mapping[str, Any] | None]"
 
+_KEYS = {"insert", "delete", "add_rules", "remove_rules"}
+
 
 def look_ahead(updates: Source) -> Iterator[tuple[Update, Next]]:
     """Every update with a function that gives the next one if it is there already, else None.
@@ -63,47 +65,76 @@ def _ahead(updates: Source) -> _Ahead:
 def _update(item: object) -> Update:
     if isinstance(item, Update):
         return item
-    if isinstance(item, Mapping):
+    if isinstance(item, Mapping) and item.keys() <= _KEYS:
         return Update.of(**item)
     raise UpdateError.of(
         "E305",
-        f"the stream holds a {type(item).__name__}, which is no update",
+        f"the stream holds a {type(item).__name__} that is no update",
         remedy="give Update objects, or mappings with insert, delete, add_rules, remove_rules",
     )
+
+
+class _Peeked:
+    """The item last looked at, as an update: made once, since its facts may come from an iterator."""
+
+    def __init__(self) -> None:
+        self._held: tuple[object, Update | UpdateError] | None = None
+
+    def look(self, item: object) -> Update | None:
+        """The item as an update; None if there is none, or if it is none: `take` raises that error in its place."""
+        if item is None:
+            return None
+        if self._held is None or self._held[0] is not item:
+            try:
+                self._held = item, _update(item)
+            except UpdateError as error:
+                self._held = item, error
+        found = self._held[1]
+        return None if isinstance(found, UpdateError) else found
+
+    def take(self, item: object) -> Update | None:
+        """The item as an update, which is then forgotten."""
+        update = self.look(item)
+        held, self._held = self._held, None
+        if update is None and held is not None and isinstance(held[1], UpdateError):
+            raise held[1]
+        return update
 
 
 class _FromSequence:
     """A list: the next update is always there."""
 
     def __init__(self, updates: Sequence[Update | Mapping[str, Any]]) -> None:
-        self._updates, self._at = updates, 0
+        self._updates, self._at, self._peeked = updates, 0, _Peeked()
 
     def take(self) -> Update | None:
-        update = self.peek()
+        item = self._item()
         self._at += 1
-        return update
+        return self._peeked.take(item)
 
     def peek(self) -> Update | None:
-        return _update(self._updates[self._at]) if self._at < len(self._updates) else None
+        return self._peeked.look(self._item())
 
     def close(self) -> None:
         """Nothing is held."""
+
+    def _item(self) -> object:
+        return self._updates[self._at] if self._at < len(self._updates) else None
 
 
 class _FromQueue:
     """A queue with one reader: look at its head without taking it out, so that stopping early loses nothing."""
 
     def __init__(self, updates: queue.Queue[Update | Mapping[str, Any] | None]) -> None:
-        self._queue = updates
+        self._queue, self._peeked = updates, _Peeked()
 
     def take(self) -> Update | None:
-        item = self._queue.get()
-        return None if item is None else _update(item)
+        return self._peeked.take(self._queue.get())
 
     def peek(self) -> Update | None:
         with self._queue.mutex:
             item = self._queue.queue[0] if self._queue.queue else None
-        return None if item is None else _update(item)
+        return self._peeked.look(item)
 
     def close(self) -> None:
         """Nothing is held."""
