@@ -148,6 +148,12 @@ def public_engines(strategies: Iterable[str], **options: Any) -> dict[str, Facto
     return {strategy: _public(strategy, options) for strategy in strategies}
 
 
+def engine_named(name: str, **options: Any) -> Factory:
+    """One engine: `reference-<algorithm>`, or a strategy of `tidelog.Engine`."""
+    reference = reference_engines()
+    return reference[name] if name in reference else public_engines([name], **options)[name]
+
+
 def _reference(algorithm: type[Algorithm]) -> Factory:
     return lambda program: ReferenceEngine(algorithm, program)
 
