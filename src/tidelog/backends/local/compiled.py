@@ -29,8 +29,16 @@ Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def compiled(function: Kernel) -> Kernel:
-    """Compile a function with Numba at its first call; the result is kept on disk for later processes."""
-    return cast(Kernel, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
+    """Compile a function with Numba at its first call; the result is kept on disk for later processes.
+
+    It is kept beside the source, or in the user's cache folder, or where NUMBA_CACHE_DIR says. Where nothing can be
+    written, every process compiles for itself.
+    """
+    options = {"nogil": True, "error_model": "numpy"}
+    try:
+        return cast(Kernel, numba.njit(cache=True, **options)(function))
+    except RuntimeError:  # Numba finds no folder that it can write to
+        return cast(Kernel, numba.njit(**options)(function))
 
 
 def read_only(array: Array) -> Array:
