@@ -34,11 +34,10 @@ def compiled(function: Kernel) -> Kernel:
     It is kept beside the source, or in the user's cache folder, or where NUMBA_CACHE_DIR says. Where nothing can be
     written, every process compiles for itself.
     """
-    options = {"nogil": True, "error_model": "numpy"}
     try:
-        return cast(Kernel, numba.njit(cache=True, **options)(function))
+        return cast(Kernel, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
     except RuntimeError:  # Numba finds no folder that it can write to
-        return cast(Kernel, numba.njit(**options)(function))
+        return cast(Kernel, numba.njit(nogil=True, error_model="numpy")(function))
 
 
 def read_only(array: Array) -> Array:
