@@ -120,7 +120,7 @@ class SetStore:
                 self.marks[fact] = after
 
     def size(self, relation: str) -> int:
-        return len(self.select([relation], NOW))
+        return len(self.select([relation], OLD))
 
     # -- rules -------------------------------------------------------------------------------------------------------
 

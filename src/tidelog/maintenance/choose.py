@@ -20,7 +20,7 @@ from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.store import F, Store
 from tidelog.maintenance.task import Strategy, Task
 from tidelog.maintenance.versions import TRANSIENT
-from tidelog.planning.views import ANY
+from tidelog.planning.views import ANY, DELETED, INSERTED
 
 SHARE_OF_RECOMPUTATION = 0.3
 """How much of a recomputation an attempt may cost before it is cut off."""
@@ -82,7 +82,7 @@ class Auto(Strategy):
         self._bf.maintain(task)
         if not facts:
             past.recomputation = _derived(task.store) - before
-            past.recomputed_facts = sum(task.store.size(relation) for relation in task.stage.relations)
+            past.recomputed_facts = _present(task)
         insertions = sum(map(len, (*task.gaining, task.asserted))) + len(task.added)
         sentence = (
             f"component {task.stage.name}: insertion, {_counted(insertions, 'insertion')} into {_short(facts)} facts"
@@ -135,7 +135,14 @@ class Auto(Strategy):
         before = _derived(task.store)
         self._recompute.maintain(task)
         past.recomputation = _derived(task.store) - before
-        past.recomputed_facts = sum(task.store.size(relation) for relation in task.stage.relations)
+        past.recomputed_facts = _present(task)
+
+
+def _present(task: Task[F]) -> int:
+    """How many facts the stage has now."""
+    store, relations = task.store, task.stage.relations
+    before = sum(store.size(relation) for relation in relations)
+    return before + len(store.touched(relations, INSERTED)) - len(store.touched(relations, DELETED))
 
 
 def _derived(store: Store[F]) -> int:

@@ -59,8 +59,6 @@ def _first_round(task: Task[F], seeds: F) -> F:
 
 
 def _mostly_new(task: Task[F], new: int) -> bool:
-    """Whether at least half of the facts that the stage reads, its own included, are new."""
-    if not new:
-        return False
+    """Whether at least as many facts are new as the stage read before, its own included."""
     relations = task.scheduled.positive | task.stage.relations
-    return 2 * new >= sum(task.store.size(relation) for relation in relations)
+    return new > 0 and new >= sum(task.store.size(relation) for relation in relations)
