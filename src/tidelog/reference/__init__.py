@@ -9,10 +9,15 @@ Never     : nothing outside the tests and `tables` imports this package.
 
 from tidelog.reference.algorithm import Algorithm
 from tidelog.reference.backward_forward import BackwardForward
+from tidelog.reference.backward_forward_marking import BackwardForwardMarking, BackwardForwardSharedMarks
 from tidelog.reference.counting import Counting
 from tidelog.reference.dred import DRed, DRedRepeating
+from tidelog.reference.dred_marking import DRedMarking
+from tidelog.reference.dyre_strata import Dyre, DyreIndexed, DyreNaive
+from tidelog.reference.fully_dynamic_programs import FullyDynamicCounting, FullyDynamicDRed
 from tidelog.reference.recompute import Recompute
 from tidelog.reference.recursive_counting import RecursiveCounting
+from tidelog.reference.zodiacedge import ZodiacEdge
 
 __all__ = ["ALGORITHMS", "Algorithm"]
 
@@ -20,7 +25,16 @@ ALGORITHMS: dict[str, type[Algorithm]] = {
     "recompute": Recompute,
     "dred": DRed,
     "dred-repeating": DRedRepeating,
+    "dred-mark": DRedMarking,
     "bf": BackwardForward,
+    "bf-mark": BackwardForwardMarking,
+    "bf-mark-shared": BackwardForwardSharedMarks,
     "counting": Counting,
     "recursive-counting": RecursiveCounting,
+    "dyre-naive": DyreNaive,
+    "dyre": Dyre,
+    "dyre-indexed": DyreIndexed,
+    "dynamic-dred": FullyDynamicDRed,
+    "dynamic-counting": FullyDynamicCounting,
+    "zodiacedge": ZodiacEdge,
 }

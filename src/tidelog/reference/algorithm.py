@@ -48,6 +48,7 @@ class Algorithm(ABC):
         self._rules: tuple[Rule, ...] = ()
         self._explicit = FactSet()
         self._facts = JournaledFactSet()
+        self._inserting = FactSet()
         self._considered: set[tuple[object, ...]] = set()
         self.counters: Counter[str] = Counter()
         facts = [to_fact(fact.relation, [constant.value for constant in fact.values]) for fact in program.facts]
@@ -83,6 +84,7 @@ class Algorithm(ABC):
         after = changed_rules(self._rules, add_rules, remove_rules)
         self.refuse(after)
         self._considered.clear()
+        self._inserting = FactSet(new)
         bookkeeping = self.remember()
         self._explicit.difference_update(deleting)
         try:

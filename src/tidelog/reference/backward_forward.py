@@ -7,7 +7,8 @@ Invariant  : Theorem 1: every (rule, substitution) is considered at most once in
              `counters["repeated"]` stays 0.
 Cost       : grows with the checked facts C and their supports; good where proofs are short or many.
 Departures : recursion in line 18 is an explicit stack of generators, so that depth is no limit; insertion is DR5
-             (dred.py); heads of lost instances join D in line 2 (stratified.py).
+             (dred.py); heads of lost instances join D in line 2 (stratified.py); what rules without a positive atom
+             derive is delayed from the start, since no proved fact would bring it up.
 
 Counters, as in the paper's Table 2: `checked` |C|, derivations `backward` (line 16), `forward` (line 27), `deletion`
 (line 9), and `insertion` (DR5).
@@ -60,6 +61,7 @@ class _Deletion:
         # line 1
         self.C, self.D, self.P = FactSet(), FactSet(), FactSet()
         self.Y, self.O, self.S, self.V = FactSet(), FactSet(), FactSet(), FactSet()
+        self.Y.update(instance.head for instance in step.unconditional())
         self.queue_D: list[GroundFact] = []
         self.queue_C: list[GroundFact] = []
         self.queue_P: list[GroundFact] = []
