@@ -163,6 +163,18 @@ def test_long_lists_of_python_values():
     assert dictionary.encode(list(range(9000))).tolist() == dictionary.lookup(list(range(9000))).tolist()
 
 
+def test_the_cache_forgets_without_harm():
+    """More constants than the cache holds, new and old in one list: ids stay right when the cache is emptied."""
+    dictionary = Dictionary()
+    first = dictionary.encode(["old", 0, 0.5, True])
+    for start in range(0, 80_000, 1000):
+        ids = dictionary.encode(["old", *range(start, start + 1000), "old"])
+        assert ids[0] == ids[-1] == first[0]
+        assert dictionary.decode(ids[1:3]) == [start, start + 1]
+    assert dictionary.encode(["old", 0, 0.5, True]).tolist() == first.tolist()
+    assert dictionary.lookup(["old"] * 100_000).tolist() == [first[0]] * 100_000
+
+
 def test_kernels_insert_until_room_ends():
     """A kernel gets -2 and changes nothing when the arrays are full; after `reserve` it goes on."""
     dictionary = Dictionary()

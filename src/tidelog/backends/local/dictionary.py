@@ -12,7 +12,9 @@ after every call that may add constants.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,8 @@ from tidelog.language.terms import Value
 
 _MAX_CONSTANTS = 2**31 - 1
 _CACHED = 1 << 16
+_FEW = 32
+_BITS, _DOUBLE = struct.Struct("=d"), struct.Struct("=q")
 _KINDS: dict[type, int] = {int: KIND_INT, float: KIND_FLOAT, bool: KIND_BOOL, str: KIND_STRING}
 
 
@@ -65,7 +69,7 @@ class Dictionary:
         """The ids of Python values (or of a column), new ones for new constants."""
         if isinstance(values, pa.Array | pa.ChunkedArray):
             return self.encode_arrow(values)
-        if len(values) <= _CACHED >> 4:
+        if len(values) <= _CACHED >> 6:
             return self._encode_few(values)
         column = from_values(values)
         if not isinstance(column, list):
@@ -76,7 +80,10 @@ class Dictionary:
         """The ids of values, -1 for constants that have none; adds nothing."""
         if isinstance(values, pa.Array | pa.ChunkedArray):
             return self._by_chunk(values, adding=False)
-        column = from_values(values)
+        try:
+            return np.array([self._cache[type(value)][value] for value in values], np.int32)
+        except KeyError:
+            column = from_values(values)
         if not isinstance(column, list):
             return self._by_chunk(column, adding=False)
         out = np.empty(len(column), np.int32)
@@ -90,6 +97,8 @@ class Dictionary:
 
     def decode(self, ids: Array) -> list[Value]:
         """The constants of ids as Python values."""
+        if ids.size <= _FEW:
+            return self._decode_few(ids)
         kinds = self.kinds[ids]
         if kinds.size and (kinds == kinds[0]).all():
             return self._column(ids, int(kinds[0])).to_pylist()  # type: ignore[no-any-return]
@@ -155,18 +164,42 @@ class Dictionary:
             self._make_room(self._step(payloads.size - at), 0)
 
     def _encode_few(self, values: Sequence[Value]) -> Array:
+        """Values that are mostly cached, one by one: cheaper than Arrow for some hundreds."""
         cache = self._cache
         try:
             return np.array([cache[type(value)][value] for value in values], np.int32)
         except KeyError:
             checked = [plain(value, row=row) for row, value in enumerate(values, 1)]
-        ids = self._encode_mixed(checked)
-        for value, found in zip(checked, ids.tolist()):
-            known = cache[type(value)]
-            if len(known) >= _CACHED:
+        if sum(map(len, cache.values())) > _CACHED:
+            for known in cache.values():
                 known.clear()
-            known[value] = found
-        return ids
+        new = [value for value in checked if value not in cache[type(value)]]
+        self._remember([value for value in new if not isinstance(value, str)], self._few_scalars)
+        self._remember([value for value in new if isinstance(value, str)], self._few_strings)
+        return np.array([cache[type(value)][value] for value in checked], np.int32)
+
+    def _remember(self, values: list[Value], encode: Callable[[list[Any]], Array]) -> None:
+        for value, found in zip(values, encode(values).tolist() if values else ()):
+            self._cache[type(value)][value] = found
+
+    def _few_scalars(self, values: list[int | float]) -> Array:
+        kinds = np.array([_KINDS[type(value)] for value in values], np.int8)
+        bits = [_DOUBLE.unpack(_BITS.pack(value))[0] if type(value) is float else int(value) for value in values]
+        return self.encode_scalars(kinds, np.array(bits, np.int64))
+
+    def _few_strings(self, values: list[str]) -> Array:
+        encoded = [value.encode() for value in values]
+        bounds = np.array([0, *accumulate(map(len, encoded))], np.int64)
+        return self._add_strings(read_only(np.frombuffer(b"".join(encoded), np.uint8)), read_only(bounds))
+
+    def _decode_few(self, ids: Array) -> list[Value]:
+        return [
+            self._text(payload) if kind == KIND_STRING else _value(kind, payload)
+            for kind, payload in zip(self.kinds[ids].tolist(), self.payloads[ids].tolist())
+        ]
+
+    def _text(self, number: int) -> str:
+        return self.heap[self.offsets[number] : self.offsets[number + 1]].tobytes().decode()
 
     def _encode_mixed(self, values: list[Value]) -> Array:
         out = np.empty(len(values), np.int32)
@@ -235,11 +268,15 @@ class Dictionary:
             return np.empty(0, np.int32)
         bounds = read_only(np.frombuffer(bounds_buffer, np.int64)[array.offset : array.offset + len(array) + 1])
         data = read_only(np.frombuffer(data_buffer if data_buffer is not None else b"", np.uint8))
+        if adding:
+            return self._add_strings(data, bounds)
         out = np.empty(len(array), np.int32)
-        if not adding:
-            kernels.lookup_strings(data, bounds, out, self.payloads, self.string_table, self.heap, self.offsets)
-            return out
-        at = 0
+        kernels.lookup_strings(data, bounds, out, self.payloads, self.string_table, self.heap, self.offsets)
+        return out
+
+    def _add_strings(self, data: Array, bounds: Array) -> Array:
+        """The ids of the strings `data[bounds[i]:bounds[i + 1]]`."""
+        out, at = np.empty(bounds.size - 1, np.int32), 0
         while True:
             held = (self.kinds, self.payloads, self.string_table, self.heap, self.offsets, self.counters)
             at = kernels.encode_strings(data, bounds, out, at, *held)
@@ -290,6 +327,13 @@ class Dictionary:
             data = pa.py_buffer(self.heap[: int(self.counters[HEAP_BYTES])])
             self._strings = pa.LargeStringArray.from_buffers(count, bounds, data)
         return self._strings
+
+
+def _value(kind: int, payload: int) -> Value:
+    """A number or bool as Python knows it."""
+    if kind == KIND_INT:
+        return payload
+    return bool(payload) if kind == KIND_BOOL else float(_BITS.unpack(_DOUBLE.pack(payload))[0])
 
 
 def _by_kind(values: list[Value]) -> list[tuple[Any, pa.Array]]:

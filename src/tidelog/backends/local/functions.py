@@ -9,7 +9,9 @@ Never     : no rules and no relations; the only state is the dictionary, which g
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -19,6 +21,7 @@ from tidelog.backends.local.dictionary import Dictionary
 from tidelog.backends.local.dictionary_kernels import KIND_FLOAT, KIND_INT
 from tidelog.backends.local.function_kernels import EQUAL, GREATER, LESS, NO_ORDER
 from tidelog.language import values as definition
+from tidelog.language.terms import Value
 
 _ARITHMETIC = {
     "+": kernels.ADD,
@@ -29,7 +32,12 @@ _ARITHMETIC = {
     "^": kernels.POWER,
 }
 _SUMMARIES = {"sum": kernels.SUM, "mean": kernels.MEAN, "median": kernels.MEDIAN}
-_HOLDS = {"<": (LESS,), "<=": (LESS, EQUAL), ">": (GREATER,), ">=": (GREATER, EQUAL)}
+_HOLDS: dict[str, Callable[[Array], Array]] = {
+    "<": lambda found: found == LESS,
+    "<=": lambda found: found <= EQUAL,
+    ">": lambda found: found == GREATER,
+    ">=": lambda found: (found == EQUAL) | (found == GREATER),
+}
 
 
 def apply(dictionary: Dictionary, function: str, columns: Sequence[Array]) -> Array:
@@ -56,7 +64,7 @@ def compare(dictionary: Dictionary, op: str, left: Array, right: Array) -> Array
     found = np.empty(left.size, np.int8)
     d = dictionary
     kernels.orders(read_only(left), read_only(right), d.kinds, d.payloads, d.heap, d.offsets, found)
-    result = np.isin(found, _HOLDS[op])
+    result = _HOLDS[op](found)
     undecided = np.flatnonzero(found == NO_ORDER)
     if undecided.size:
         result[undecided] = _compared(dictionary, op, left[undecided], right[undecided])
@@ -131,13 +139,27 @@ def _finish_groups(
     dictionary: Dictionary, function: str, values: Array, bounds: Array, deferred: Array, out: Array
 ) -> None:
     """Aggregate the deferred groups by definition; among them are all longer sums of floats, which must be exact."""
-    lengths = np.diff(bounds)
-    decoded = dictionary.decode(values[np.repeat(deferred, lengths)])
-    groups, at = np.flatnonzero(deferred), 0
-    for group, length in zip(groups.tolist(), lengths[groups].tolist()):
-        result = definition.aggregate(function, decoded[at : at + length])
-        out[group] = -1 if result is None else dictionary.encode([result])[0]
+    groups, lengths = np.flatnonzero(deferred), np.diff(bounds)
+    ids = values[np.repeat(deferred, lengths)]
+    decoded, at, results = dictionary.decode(ids), 0, []
+    only_floats = function in ("sum", "mean") and bool((dictionary.kinds[ids] == KIND_FLOAT).all())
+    for length in lengths[groups].tolist():
+        part = decoded[at : at + length]
         at += length
+        results.append(_float_sum(function, part) if only_floats and part else definition.aggregate(function, part))
+    given = np.array([result is not None for result in results], np.bool_)
+    out[groups] = -1
+    out[groups[given]] = dictionary.encode([result for result in results if result is not None])
+
+
+def _float_sum(function: str, floats: list[Any]) -> Value | None:
+    """The exact sum or mean of floats; what is not finite is left to the definition."""
+    try:
+        total = math.fsum(floats)
+    except OverflowError:
+        return definition.aggregate(function, floats)
+    result = total / len(floats) if function == "mean" else total
+    return result + 0.0 if math.isfinite(result) else definition.aggregate(function, floats)
 
 
 def _defined(dictionary: Dictionary, function: str, columns: Sequence[Array]) -> Array:
