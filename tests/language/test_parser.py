@@ -183,7 +183,7 @@ def test_aggregates_nest():
     [
         ("p(x) :- q(x), n = count x : { q(x) }.", "E107"),
         ("p(x) :- q(x), n = sum : { q(x) }.", "E107"),
-        ("p(x) :- q(x), n = total(x) : { q(x) }.", "E107"),
+        ("p(x) :- q(x), n = total(x) : { q(x) }.", "E101"),
         ("p(n) :- n = count : { q(x) ; r(x) }.", "E114"),
         ("p(y) :- q(x), y = sqrt(x).", "E107"),
         ("p(y) :- q(x), y = abs(x, x).", "E107"),

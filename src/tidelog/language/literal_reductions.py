@@ -14,7 +14,7 @@ from math import prod
 from typing import Any
 
 from tidelog.errors import Place
-from tidelog.language.lexemes import AGGREGATE_WORDS, CONSTRAINT_WORDS
+from tidelog.language.lexemes import CONSTRAINT_WORDS
 from tidelog.language.term_reductions import FUNCTIONS, Aggregated, Applied, Formula, Node, TermReductions
 from tidelog.language.terms import Aggregate, Atom, Comparison, Constant, Literal, Negation, Term
 
@@ -73,17 +73,9 @@ class LiteralReductions(TermReductions):
         return Formula(((),), place)
 
     def aggregate(self, children: list[Any]) -> Aggregated:
-        """`function value : { body }`, or with a single atom for the body."""
+        """`function value : { body }`, `function(value) : { body }`, or with a single atom for the body."""
         token, *value, body = children
         return self._aggregated(str(token), value, body, self.place(token))
-
-    def applied_aggregate(self, children: list[Any]) -> Aggregated:
-        """`function(value) : { body }`."""
-        applied, body = children
-        if applied.name.is_quoted or applied.name.text not in AGGREGATE_WORDS:
-            known = ", ".join(sorted(AGGREGATE_WORDS))
-            self.refuse("E107", f"there is no aggregate {applied.name.text}", applied.place, f"aggregates are {known}")
-        return self._aggregated(applied.name.text, list(applied.terms), body, applied.place)
 
     def _aggregated(self, function: str, values: list[Any], body: Node, place: Place) -> Aggregated:
         terms: list[Term] = [self.as_term(value) for value in values]

@@ -96,7 +96,7 @@ def _aggregated(function: str, value: Term | None) -> str:
     if value is None:
         return function
     text = print_term(value)
-    return f"{function}({text})" if text.startswith("(") else f"{function} {text}"
+    return f"{function}({text})" if text.startswith("(") or text.endswith(")") else f"{function} {text}"
 
 
 def _lines(program: Program) -> Iterator[str]:

@@ -174,7 +174,8 @@ class TermReductions(Transformer[Token, Any]):
 
     def application(self, children: list[Any]) -> Applied:
         """`name(terms)`."""
-        name, *nodes = children
+        first, *nodes = children
+        name = self.name([first]) if isinstance(first, Token) else first
         terms = tuple(self.as_term(node) for node in nodes)
         applied = Applied(name, terms)
         if self._depths:
