@@ -68,6 +68,14 @@ def test_an_output_that_cannot_be_written_is_the_users_mistake(tmp_path):
         run(RS3, output=str(tmp_path / "missing" / "o.svg"))
 
 
+def test_a_graph_that_nobody_could_read_is_refused(tmp_path):
+    """Every one of 150 rules feeds every one of 150 others: 22,500 arrows."""
+    file = tmp_path / "dense.dl"
+    file.write_text("".join(f"p(x) :- q{i}(x). r{i}(x) :- p(x).\n" for i in range(150)))
+    with pytest.raises(UsageError, match="22500 arrows"):
+        run(file)
+
+
 def test_text_is_escaped_in_every_format():
     """Comparisons and quoted strings are markup in all three formats."""
     shown = drawn('p(x) :- q(x, "<b>\\"&"), x < 3.')

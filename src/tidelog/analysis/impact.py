@@ -3,7 +3,8 @@
 What      : a preview of a rule change, before anything is changed: the relations that can gain facts and those that
             can lose some.
 Idea      : a new rule lets its head gain, a removed one lets its head lose. Positive atoms pass the sign on, negation
-            turns it round, and an aggregate answers any change with both.
+            turns it round, and an aggregate answers any change with both. Only rules that stay pass anything on: all
+            that a new or removed rule can do to its head is in its own sign.
 Invariant : a relation outside the answer has the same facts before and after, whatever the facts are.
 Never     : no facts: the answer is what can happen, not what will.
 """
@@ -40,7 +41,7 @@ def impact(program: Program, added: Iterable[Rule] = (), removed: Iterable[Rule 
     after = {canonical_text(rule): rule for rule in (*remaining, *added)}
     signs = [(rule.head.relation, GAIN) for text, rule in after.items() if text not in before]
     signs += [(rule.head.relation, LOSE) for text, rule in before.items() if text not in after]
-    reached = _spread(signs, tuple(after.values()))
+    reached = _spread(signs, [rule for text, rule in after.items() if text in before])
     return Impact(
         frozenset(relation for relation, sign in reached if sign is GAIN),
         frozenset(relation for relation, sign in reached if sign is LOSE),

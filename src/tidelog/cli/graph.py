@@ -25,6 +25,9 @@ from tidelog.language.read import DIALECTS, read_program
 FORMATS: dict[str, Callable[[Diagram], str]] = {"svg": svg, "dot": dot, "mermaid": mermaid}
 ENDINGS = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid"}
 
+MAX_ARROWS = 20_000
+"""A picture with more arrows would be megabytes of ink."""
+
 
 def register(subparsers: Subparsers) -> None:
     """Describe the command's arguments."""
@@ -39,7 +42,12 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the picture."""
     program = read_program(args.file, args.dialect)
-    picture = diagram(hypergraph(program.rules), args.title or Path(args.file).name)
+    found = hypergraph(program.rules)
+    arrows = len(found.positive) + len(found.negative)
+    if arrows > MAX_ARROWS:
+        sentence = f"{args.file} has {arrows} arrows between hyper-nodes, nobody could read them"
+        raise UsageError.of("E807", sentence, remedy=f"draw a part of the program, up to {MAX_ARROWS} arrows")
+    picture = diagram(found, args.title or Path(args.file).name)
     name = args.format or (ENDINGS.get(Path(args.output).suffix, "svg") if args.output else "svg")
     text = FORMATS[name](picture)
     if args.output is None:
@@ -49,5 +57,5 @@ def run(args: argparse.Namespace) -> int:
         Path(args.output).write_text(text, encoding="utf-8")
     except OSError as error:
         reason = error.strerror or str(error)
-        raise UsageError.of("E802", f"{args.output} cannot be written: {reason}", remedy="check the path") from error
+        raise UsageError.of("E806", f"{args.output} cannot be written: {reason}", remedy="check the path") from error
     return 0

@@ -73,7 +73,9 @@ def _uncrossed(rows: list[list[int]], paths: list[list[int]], nodes: int) -> lis
             break
         is_down = sweep % 2 == 0
         current = _swept(current if is_down else current[::-1], above if is_down else below)
-        current = _exchanged(current if is_down else current[::-1], above, below)
+        current = current if is_down else current[::-1]
+        if nodes + len(paths) <= LARGE:
+            current = _exchanged(current, above, below)
         crossings = _crossings(current, below)
         if crossings < fewest:
             best, fewest = current, crossings
