@@ -13,7 +13,7 @@ after every call that may add constants.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
 
@@ -22,48 +22,23 @@ import pyarrow as pa
 
 from tidelog.backends.local import dictionary_kernels as kernels
 from tidelog.backends.local.compiled import Array, read_only
-from tidelog.backends.local.dictionary_kernels import (
-    CONSTANTS,
-    HEAP_BYTES,
-    KIND_BOOL,
-    KIND_FLOAT,
-    KIND_INT,
-    KIND_STRING,
-    STRINGS,
-)
+from tidelog.backends.local.constant_store import ConstantStore
+from tidelog.backends.local.dictionary_kernels import KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_STRING
 from tidelog.changes.columns import Column, from_values, normalise, plain
-from tidelog.errors import BudgetError
 from tidelog.language.terms import Value
 
-_MAX_CONSTANTS = 2**31 - 1
 _CACHED = 1 << 16
 _FEW = 32
-_BITS, _DOUBLE = struct.Struct("=d"), struct.Struct("=q")
+_DOUBLE, _BITS = struct.Struct("=d"), struct.Struct("=q")
 _KINDS: dict[type, int] = {int: KIND_INT, float: KIND_FLOAT, bool: KIND_BOOL, str: KIND_STRING}
 
 
-class Dictionary:
-    """Typed constants and their int32 ids. The layout of the arrays is told in dictionary_kernels.py."""
+class Dictionary(ConstantStore):
+    """Typed constants and their int32 ids."""
 
     def __init__(self) -> None:
-        self.kinds: Array = np.zeros(1024, np.int8)
-        self.payloads: Array = np.zeros(1024, np.int64)
-        self.scalar_table: Array = np.zeros(1024, np.uint64)
-        self.string_table: Array = np.zeros(1024, np.uint64)
-        self.heap: Array = np.zeros(1 << 14, np.uint8)
-        self.offsets: Array = np.zeros(1024, np.int64)
-        self.counters: Array = np.zeros(3, np.int64)
+        super().__init__()
         self._cache: dict[type, dict[Value, int]] = {kind: {} for kind in _KINDS}
-        self._strings: pa.Array = pa.array([], pa.large_string())
-
-    def __len__(self) -> int:
-        return int(self.counters[CONSTANTS])
-
-    @property
-    def nbytes(self) -> int:
-        """Memory held by the arrays."""
-        arrays = (self.kinds, self.payloads, self.scalar_table, self.string_table, self.heap, self.offsets)
-        return sum(array.nbytes for array in arrays)
 
     def encode(self, values: Sequence[Value] | Column) -> Array:
         """The ids of Python values (or of a column), new ones for new constants."""
@@ -126,43 +101,6 @@ class Dictionary:
         names = [("int", "float", "bool", "string")[kind] for kind in present]
         return pa.UnionArray.from_dense(pa.array(codes), pa.array(offsets), parts, names)
 
-    def reserve(self, scalars: int) -> None:
-        """Make room so that the next `scalars` insertions of numbers and bools by a kernel cannot fail."""
-        self._make_room(scalars, 0)
-
-    def arrays(self) -> dict[str, Array]:
-        """What must be kept to restore this dictionary with the same ids."""
-        count, strings, used = (int(counter) for counter in self.counters)
-        return {
-            "kinds": self.kinds[:count],
-            "payloads": self.payloads[:count],
-            "heap": self.heap[:used],
-            "offsets": self.offsets[: strings + 1],
-        }
-
-    @classmethod
-    def restore(cls, arrays: Mapping[str, Array]) -> Dictionary:
-        """The dictionary that `arrays` described."""
-        self = cls()
-        self.kinds, self.payloads = arrays["kinds"].astype(np.int8), arrays["payloads"].astype(np.int64)
-        self.heap, self.offsets = arrays["heap"].astype(np.uint8), arrays["offsets"].astype(np.int64)
-        self.counters[:] = self.kinds.size, self.offsets.size - 1, self.heap.size
-        self.scalar_table = self.string_table = np.zeros(0, np.uint64)
-        self._make_room(1, 1)
-        return self
-
-    def encode_scalars(self, kinds: Array, payloads: Array) -> Array:
-        """The ids of numbers and bools given as in the layout: one kind each (or one for all) and payloads."""
-        kinds, payloads = read_only(kinds), read_only(payloads)
-        out = np.empty(payloads.size, np.int32)
-        at = 0
-        while True:
-            held = (self.kinds, self.payloads, self.scalar_table, self.counters)
-            at = kernels.encode_scalars(kinds, payloads, out, at, *held)
-            if at == payloads.size:
-                return out
-            self._make_room(self._step(payloads.size - at), 0)
-
     def _encode_few(self, values: Sequence[Value]) -> Array:
         """Values that are mostly cached, one by one: cheaper than Arrow for some hundreds."""
         cache = self._cache
@@ -184,22 +122,19 @@ class Dictionary:
 
     def _few_scalars(self, values: list[int | float]) -> Array:
         kinds = np.array([_KINDS[type(value)] for value in values], np.int8)
-        bits = [_DOUBLE.unpack(_BITS.pack(value))[0] if type(value) is float else int(value) for value in values]
+        bits = [_BITS.unpack(_DOUBLE.pack(value))[0] if type(value) is float else int(value) for value in values]
         return self.encode_scalars(kinds, np.array(bits, np.int64))
 
     def _few_strings(self, values: list[str]) -> Array:
         encoded = [value.encode() for value in values]
         bounds = np.array([0, *accumulate(map(len, encoded))], np.int64)
-        return self._add_strings(read_only(np.frombuffer(b"".join(encoded), np.uint8)), read_only(bounds))
+        return self.encode_strings(read_only(np.frombuffer(b"".join(encoded), np.uint8)), read_only(bounds))
 
     def _decode_few(self, ids: Array) -> list[Value]:
         return [
-            self._text(payload) if kind == KIND_STRING else _value(kind, payload)
+            self.text(payload) if kind == KIND_STRING else _value(kind, payload)
             for kind, payload in zip(self.kinds[ids].tolist(), self.payloads[ids].tolist())
         ]
-
-    def _text(self, number: int) -> str:
-        return self.heap[self.offsets[number] : self.offsets[number + 1]].tobytes().decode()
 
     def _encode_mixed(self, values: list[Value]) -> Array:
         out = np.empty(len(values), np.int32)
@@ -208,6 +143,7 @@ class Dictionary:
         return out
 
     def _by_chunk(self, column: pa.Array | pa.ChunkedArray, *, adding: bool) -> Array:
+        """The ids of a column, chunk by chunk; unless `adding`, unknown constants get -1."""
         if isinstance(column, pa.Array):
             return self._ids(normalise(column), adding)
         first, parts = 1, []
@@ -248,19 +184,8 @@ class Dictionary:
         if kind == KIND_INT and payloads.size >= 4096:
             low, high = int(payloads.min()), int(payloads.max())
             if high - low <= 4 * payloads.size:
-                return self._dense_ids(payloads, low, high)
+                return self.encode_dense(payloads, low, high)
         return self.encode_scalars(np.array([kind], np.int8), payloads)
-
-    def _dense_ids(self, payloads: Array, low: int, high: int) -> Array:
-        """Integers of a narrow range: remember their ids in an array and hash each of them once."""
-        values, out, known = read_only(payloads), np.empty(payloads.size, np.int32), np.zeros(high - low + 1, np.int32)
-        at = 0
-        while True:
-            held = (self.kinds, self.payloads, self.scalar_table, self.counters)
-            at = kernels.encode_dense(values, low, known, out, at, *held)
-            if at == values.size:
-                return out
-            self._make_room(self._step(values.size - at), 0)
 
     def _string_ids(self, array: pa.Array, adding: bool) -> Array:
         _, bounds_buffer, data_buffer = array.buffers()
@@ -269,43 +194,10 @@ class Dictionary:
         bounds = read_only(np.frombuffer(bounds_buffer, np.int64)[array.offset : array.offset + len(array) + 1])
         data = read_only(np.frombuffer(data_buffer if data_buffer is not None else b"", np.uint8))
         if adding:
-            return self._add_strings(data, bounds)
+            return self.encode_strings(data, bounds)
         out = np.empty(len(array), np.int32)
         kernels.lookup_strings(data, bounds, out, self.payloads, self.string_table, self.heap, self.offsets)
         return out
-
-    def _add_strings(self, data: Array, bounds: Array) -> Array:
-        """The ids of the strings `data[bounds[i]:bounds[i + 1]]`."""
-        out, at = np.empty(bounds.size - 1, np.int32), 0
-        while True:
-            held = (self.kinds, self.payloads, self.string_table, self.heap, self.offsets, self.counters)
-            at = kernels.encode_strings(data, bounds, out, at, *held)
-            if at == out.size:
-                return out
-            left = out.size - at
-            step = self._step(left)
-            mean = int(bounds[-1] - bounds[at]) // left + 1
-            self._make_room(0, step, max(step * mean, int(bounds[at + 1] - bounds[at])))
-
-    def _step(self, left: int) -> int:
-        """How many constants to make room for when `left` values wait: most may repeat, so at most fourfold."""
-        return max(1, min(left, 3 * len(self)))
-
-    def _make_room(self, scalars: int, strings: int, heap_bytes: int = 0) -> None:
-        """Grow whatever lacks room for that many more constants; growth at least doubles."""
-        count, held, used = (int(counter) for counter in self.counters)
-        if count + scalars + strings > _MAX_CONSTANTS:
-            raise BudgetError.of("E401", "there are more than 2^31 constants", remedy="use the Spark backend")
-        self.kinds = _grown(self.kinds, count + scalars + strings)
-        self.payloads = _grown(self.payloads, count + scalars + strings)
-        self.offsets = _grown(self.offsets, held + strings + 1)
-        self.heap = _grown(self.heap, used + heap_bytes)
-        if 2 * (count - held + scalars) > self.scalar_table.size:
-            self.scalar_table = _table(2 * (count - held + scalars))
-            kernels.fill_scalar_table(count, self.kinds, self.payloads, self.scalar_table)
-        if 2 * (held + strings) > self.string_table.size:
-            self.string_table = _table(2 * (held + strings))
-            kernels.fill_string_table(count, self.kinds, self.payloads, self.string_table, self.heap, self.offsets)
 
     def _column(self, ids: Array, kind: int) -> pa.Array:
         """The constants of ids that are all of one kind, as Arrow."""
@@ -316,24 +208,15 @@ class Dictionary:
             return pa.array(payloads.view(np.float64))
         if kind == KIND_BOOL:
             return pa.array(payloads.astype(np.bool_))
-        taken = self._all_strings().take(pa.array(payloads))
+        taken = self.strings().take(pa.array(payloads))
         return taken if taken.nbytes >= 2**31 else taken.cast(pa.string())
-
-    def _all_strings(self) -> pa.Array:
-        """Every string as one Arrow array over the heap itself, by string number."""
-        count = int(self.counters[STRINGS])
-        if len(self._strings) != count:
-            bounds = pa.py_buffer(self.offsets[: count + 1])
-            data = pa.py_buffer(self.heap[: int(self.counters[HEAP_BYTES])])
-            self._strings = pa.LargeStringArray.from_buffers(count, bounds, data)
-        return self._strings
 
 
 def _value(kind: int, payload: int) -> Value:
     """A number or bool as Python knows it."""
     if kind == KIND_INT:
         return payload
-    return bool(payload) if kind == KIND_BOOL else float(_BITS.unpack(_DOUBLE.pack(payload))[0])
+    return bool(payload) if kind == KIND_BOOL else float(_DOUBLE.unpack(_BITS.pack(payload))[0])
 
 
 def _by_kind(values: list[Value]) -> list[tuple[Any, pa.Array]]:
@@ -347,17 +230,3 @@ def _by_kind(values: list[Value]) -> list[tuple[Any, pa.Array]]:
         positions = [position for position, its in enumerate(types) if its is kind]
         parts.append((positions, from_values([values[position] for position in positions])))
     return parts
-
-
-def _grown(array: Array, size: int) -> Array:
-    """The array, or a copy of at least double size if it is smaller than `size`."""
-    if array.size >= size:
-        return array
-    grown = np.zeros(max(size, 2 * array.size), array.dtype)
-    grown[: array.size] = array
-    return grown
-
-
-def _table(slots: int) -> Array:
-    """An empty table: a power of two, with room for later constants."""
-    return np.zeros(max(1024, 1 << (slots - 1).bit_length()), np.uint64)

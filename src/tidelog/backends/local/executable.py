@@ -153,8 +153,9 @@ class Executable:
                 code[at + machine.ROOM] = len(index.slots) - 1
                 code[at + machine.LINKS] = index.links.ctypes.data
             else:
-                code[at + machine.SLOTS] = relation.slots.ctypes.data
-                code[at + machine.ROOM] = len(relation.slots) - 1
+                code[at + machine.SLOTS] = relation.tags.ctypes.data
+                code[at + machine.ROOM] = len(relation.tags) - 1
+                code[at + machine.LINKS] = relation.holders.ctypes.data
             code[at + machine.ROWS] = relation.rows.ctypes.data
             code[at + machine.MARKS] = relation.marks.ctypes.data
         segment.epoch = sum(relation.epoch for _, relation, _ in segment.uses)

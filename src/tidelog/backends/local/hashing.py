@@ -30,6 +30,15 @@ _ROW = np.int64(0xFFFFFFFF)
 
 
 @compiled
+def spread(word: np.uint64) -> np.uint64:
+    """A one-to-one map of 64-bit words that leaves 0 where it is and scatters everything else."""
+    word *= _SPREAD
+    word ^= word >> _HALF
+    word *= _STIR
+    return word ^ (word >> _FOLD)
+
+
+@compiled
 def hash_one(key: Int) -> np.uint64:
     """The hash of a one-column key."""
     h = np.uint64(key) * _SPREAD

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.backends.local.compiled import Array, Int, compiled
-from tidelog.backends.local.hashing import find_one, hash_more, home, row_of, tag_of
+from tidelog.backends.local.hashing import find_one, hash_more, home, row_of, spread, tag_of
 from tidelog.backends.local.memory import load16, load32, load64
 
 SCAN, CHAIN_ONE, CHAIN_MORE, WHOLE = 0, 1, 2, 3
@@ -29,6 +29,8 @@ EQUAL, DIFFERENT, COPY = 8, 9, 10
 ) = range(14)  # fmt: skip
 BIND, CHECK = 0, 1
 POSITION, DEPTH, EMITTED, MATCHES = 0, 1, 2, 3
+
+_EMPTY, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
 
 
 @compiled
@@ -41,6 +43,8 @@ def _first(code: Array, at: Int, operation: Int, registers: Array) -> Int:
     room = code[at + ROOM]
     if operation == CHAIN_ONE:
         return find_one(slots, room, registers[code[details + 1]])
+    if operation == WHOLE:
+        return _whole(code, at, registers)
     pairs = code[at + KEY_PAIRS]
     h = np.uint64(0)
     for i in range(pairs):
@@ -58,6 +62,39 @@ def _first(code: Array, at: Int, operation: Int, registers: Array) -> Int:
             is_same = True
             for i in range(pairs):
                 if load32(rows, row * arity + code[details + 2 * i]) != registers[code[details + 2 * i + 1]]:
+                    is_same = False
+                    break
+            if is_same:
+                return row
+        place = (place + 1) & room
+
+
+@compiled
+def _whole(code: Array, at: Int, registers: Array) -> Int:
+    """The row whose every column is known, or -1; slots and links are the relation's tags and row numbers."""
+    details = at + DETAILS
+    arity = code[at + ARITY]
+    if arity <= 2:
+        packed = np.uint64(registers[code[details + 1]])
+        if arity == 2:
+            packed = packed << _HALF | np.uint64(registers[code[details + 3]])
+        tag = spread(packed + _ONE)
+    else:
+        tag = np.uint64(arity)
+        for i in range(arity):
+            tag = spread(tag ^ np.uint64(registers[code[details + 2 * i + 1]]))
+        tag = tag if tag != _EMPTY else _ONE
+    room = code[at + ROOM]
+    place = np.int64(tag & np.uint64(room))
+    while True:
+        found = np.uint64(load64(code[at + SLOTS], place))
+        if found == _EMPTY:
+            return np.int64(-1)
+        if found == tag:
+            row = load32(code[at + LINKS], place)
+            is_same = True
+            for i in range(arity):
+                if load32(code[at + ROWS], row * arity + i) != registers[code[details + 2 * i + 1]]:
                     is_same = False
                     break
             if is_same:

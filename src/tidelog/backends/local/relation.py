@@ -3,7 +3,8 @@
 What      : the arrays of one relation and their growth; the work itself is done by kernels.
 Idea      : a fact is a row number, sets of facts are arrays of row numbers or marks; a row whose marks are gone stays
             where it is until many have gone, so that deleting and re-inserting move nothing.
-Invariant : rows are distinct; every index holds every row; `epoch` changes whenever an array may have moved.
+Invariant : rows are distinct; every index holds every row; `epoch` changes whenever an array may have moved. Unless there are
+            bare rows, every stored row carries NOW or NEXT.
 Never     : no rules, no constants, no strategy.
 
 A relation without columns is stored with one column that is always 0.
@@ -85,7 +86,8 @@ class Relation:
         self._counters = np.zeros(2, np.int64)
         self.rows = np.empty((_LEAST_ROWS, max(arity, 1)), np.int32)
         self.marks = np.zeros(_LEAST_ROWS, np.uint16)
-        self._slots = _empty_slots(_LEAST_ROWS)
+        self.tags, self.holders = _empty_table(_LEAST_ROWS)
+        self._has_bare_rows = False
         self._indexes: dict[tuple[int, ...], Index] = {}
         self._heads = np.empty(0, np.int64)
         self._journal = np.empty(_LEAST_ROWS, np.int32)
@@ -102,14 +104,9 @@ class Relation:
         return self._journal[: self._counters[relation_kernels.JOURNALLED]]
 
     @property
-    def slots(self) -> Array:
-        """The table of full rows."""
-        return self._slots
-
-    @property
     def nbytes(self) -> int:
         """The memory that rows, marks and indexes take."""
-        arrays = [self.rows, self.marks, self._slots, self._journal]
+        arrays = [self.rows, self.marks, self.tags, self.holders, self._journal]
         if self.counts is not None:
             arrays.append(self.counts)
         return sum(array.nbytes for array in arrays) + sum(index.nbytes for index in self._indexes.values())
@@ -137,14 +134,16 @@ class Relation:
         if view.inside:
             self._reserve_journal(size)
             hits = relation_kernels.find_rows(
-                table, size, self.rows, self.marks, self._slots, self._counters, self._journal,
+                table, size, self.rows, self.marks, self.tags, self.holders, self._counters, self._journal,
                 view.care, int(view.inside), int(add), found,
             )  # fmt: skip
         else:
             self._reserve(size)
+            only_new = not self._has_bare_rows and bool(view.outside & Mark.NOW) and bool(view.outside & add)
+            self._has_bare_rows |= not add & (Mark.NOW | Mark.NEXT)
             hits = relation_kernels.store_rows(
-                table, size, self.rows, self.marks, self._slots, self._heads, self._counters, self._journal,
-                view.care, int(view.inside), int(add), found,
+                table, size, self.rows, self.marks, self.tags, self.holders, self._heads, self._counters, self._journal,
+                view.care, int(view.inside), int(add), only_new, found,
             )  # fmt: skip
         return found[:hits]
 
@@ -152,7 +151,7 @@ class Relation:
         """The stored rows equal to rows of the table and in the view."""
         found = np.empty(len(table), np.int32)
         hits = relation_kernels.find_rows(
-            table, len(table), self.rows, self.marks, self._slots, self._counters, self._journal,
+            table, len(table), self.rows, self.marks, self.tags, self.holders, self._counters, self._journal,
             view.care, int(view.inside), 0, found,
         )  # fmt: skip
         return found[:hits]
@@ -175,6 +174,7 @@ class Relation:
 
     def mark(self, chosen: Array, add: Mark, remove: Mark) -> None:
         """Give and take marks."""
+        self._has_bare_rows |= bool(remove & (Mark.NOW | Mark.NEXT)) and not add & Mark.NOW
         self._reserve_journal(len(chosen))
         relation_kernels.mark_rows(chosen, self.marks, self._counters, self._journal, int(add), int(remove))
 
@@ -184,10 +184,12 @@ class Relation:
         dead = self.count - self.alive
         if dead > _LEAST_DEAD and dead * 2 > self.count:
             self._compact()
+        self._has_bare_rows = self.count != self.alive
 
     def rollback(self) -> None:
         """What is OLD becomes NOW again."""
         self._settle(_PREVIOUS, -1)
+        self._has_bare_rows = self.count != self.alive
 
     def _settle(self, copied: int, shift: int) -> None:
         born, died = relation_kernels.settle_rows(self.journal, len(self.journal), self.marks, copied, shift, _KEPT)
@@ -205,9 +207,10 @@ class Relation:
             self.rows = _grown(self.rows, capacity)
             self.marks = _grown(self.marks, capacity)
             self.epoch += 1
-        if needed * 8 > len(self._slots) * 5:
-            self._slots = _empty_slots(needed)
-            relation_kernels.fill_slots(self.rows, self.count, self._slots)
+        if needed * 8 > len(self.tags) * 5:
+            tags, holders = _empty_table(needed)
+            relation_kernels.move_tags(self.tags, self.holders, tags, holders)
+            self.tags, self.holders = tags, holders
             self.epoch += 1
         for index in self._indexes.values():
             self.epoch += index.reserve(more)
@@ -231,18 +234,29 @@ class Relation:
         self._counters[relation_kernels.COUNT] = count
         self.rows = self.rows[: max(count, _LEAST_ROWS)].copy()
         self.marks = self.marks[: max(count, _LEAST_ROWS)].copy()
-        self._slots = _empty_slots(count)
-        relation_kernels.fill_slots(self.rows, count, self._slots)
+        self.tags, self.holders = _empty_table(count)
+        relation_kernels.fill_tags(self.rows, count, self.tags, self.holders)
         self._indexes = {columns: Index(columns, self) for columns in self._indexes}
         self._refresh()
 
 
 def _empty_slots(keys: int) -> Array:
-    """A table with room for so many keys, with some to spare."""
+    """The slots of an index with room for so many keys."""
+    return np.full(_table_size(keys), -1, np.int64)
+
+
+def _empty_table(rows: int) -> tuple[Array, Array]:
+    """Tags and row numbers of a table with room for so many rows."""
+    size = _table_size(rows)
+    return np.zeros(size, np.uint64), np.empty(size, np.int32)
+
+
+def _table_size(keys: int) -> int:
+    """A power of two of which the keys take at most five eighths, with some to spare."""
     size = 16
     while size * 5 < keys * 8 + 8:
         size *= 2
-    return np.full(size, -1, np.int64)
+    return size
 
 
 def _grown(array: Array, capacity: int) -> Array:

@@ -2,7 +2,8 @@
 
 What      : finding and storing rows, giving and taking marks, collecting rows by view.
 Idea      : a relation's full rows are themselves the keys of a hash table, so every row is stored once; marks tell in
-            which sets it is, and a stored row without marks is simply in none.
+            which sets it is, and a stored row without marks is simply in none. The table holds a 64-bit tag per row,
+            which for one and two columns is the row itself in disguise, so that a known row costs one memory access.
 Invariant : every row whose marks change inside a transaction is in the journal once (mark TOUCHED).
 Never     : no growth here: relation.py makes room before it calls.
 """
@@ -12,36 +13,50 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.backends.local.compiled import Array, Int, compiled
-from tidelog.backends.local.hashing import hash_more, home, link, row_of, tag_of
+from tidelog.backends.local.hashing import link, spread
 
 TOUCHED = np.uint16(1 << 13)
 COUNT, JOURNALLED = 0, 1
 
+_EMPTY, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+
 
 @compiled
-def _probe(table: Array, at: Int, rows: Array, slots: Array) -> tuple[Int, Int, Int]:
-    """The stored row equal to `table[at]` or -1, the slot where it is or would go, and the tag."""
-    arity = rows.shape[1]
-    h = np.uint64(0)
+def row_tag(table: Array, at: Int) -> np.uint64:
+    """64 bits that stand for a row, never 0. For rows of one or two columns different rows have different tags."""
+    arity = table.shape[1]
+    if arity <= 2:
+        packed = np.uint64(table[at, 0])
+        if arity == 2:
+            packed = packed << _HALF | np.uint64(table[at, 1])
+        return spread(packed + _ONE)
+    h = np.uint64(arity)
     for column in range(arity):
-        h = hash_more(h, table[at, column])
-    tag = tag_of(h)
-    room = slots.shape[0] - 1
-    place = home(h, room)
-    while True:
-        slot = slots[place]
-        if slot == -1:
-            return np.int64(-1), place, tag
-        if slot >> 32 == tag:
-            row = row_of(slot)
-            is_same = True
-            for column in range(arity):
-                if rows[row, column] != table[at, column]:
-                    is_same = False
-                    break
-            if is_same:
-                return row, place, tag
+        h = spread(h ^ np.uint64(table[at, column]))
+    return h if h != _EMPTY else _ONE
+
+
+@compiled
+def _probe(table: Array, at: Int, tag: np.uint64, rows: Array, tags: Array, holders: Array) -> tuple[Int, Int]:
+    """The stored row equal to `table[at]` or -1, and the slot where it is or would go."""
+    arity = rows.shape[1]
+    room = tags.shape[0] - 1
+    place = np.int64(tag & np.uint64(room))
+    while tags[place] != _EMPTY:
+        if tags[place] == tag:
+            row = np.int64(holders[place])
+            if arity <= 2 or _is_same(table, at, rows, row):
+                return row, place
         place = (place + 1) & room
+    return np.int64(-1), place
+
+
+@compiled
+def _is_same(table: Array, at: Int, rows: Array, row: Int) -> bool:
+    for column in range(rows.shape[1]):
+        if rows[row, column] != table[at, column]:
+            return False
+    return True
 
 
 @compiled
@@ -50,31 +65,38 @@ def store_rows(
     size: Int,
     rows: Array,
     marks: Array,
-    slots: Array,
+    tags: Array,
+    holders: Array,
     indexes: Array,
     counters: Array,
     journal: Array,
     care: Int,
     want: Int,
     add: Int,
+    only_new: bool,
     found: Array,
 ) -> Int:
     """Store the first `size` rows of a table and collect those in a view that are not collected yet.
 
     A row is in the view if `marks & care == want`; it then gets the marks `add`, is journalled and collected in
-    `found`. With `add` = 0 a row that occurs twice is collected twice. Returns how many rows are collected.
+    `found`. With `add` = 0 a row that occurs twice is collected twice. With `only_new` no row that is stored already
+    is in the view, which saves the look at its marks. Returns how many rows are collected.
     """
     arity = rows.shape[1]
     hits = 0
     for at in range(size):
-        row, place, tag = _probe(table, at, rows, slots)
+        tag = row_tag(table, at)
+        row, place = _probe(table, at, tag, rows, tags, holders)
+        if row != -1 and only_new:
+            continue
         if row == -1:
             row = counters[COUNT]
             counters[COUNT] += 1
             for column in range(arity):
                 rows[row, column] = table[at, column]
             marks[row] = 0
-            slots[place] = tag << 32 | row
+            tags[place] = tag
+            holders[place] = row
             for i in range(indexes.shape[0]):
                 link(indexes[i], rows.ctypes.data, arity, row)
         if marks[row] & care == want:
@@ -94,7 +116,8 @@ def find_rows(
     size: Int,
     rows: Array,
     marks: Array,
-    slots: Array,
+    tags: Array,
+    holders: Array,
     counters: Array,
     journal: Array,
     care: Int,
@@ -105,7 +128,7 @@ def find_rows(
     """As `store_rows`, but rows that are not stored are passed over."""
     hits = 0
     for at in range(size):
-        row, _, _ = _probe(table, at, rows, slots)
+        row, _ = _probe(table, at, row_tag(table, at), rows, tags, holders)
         if row != -1 and marks[row] & care == want:
             if add != 0:
                 if not marks[row] & TOUCHED:
@@ -184,18 +207,29 @@ def settle_rows(
 
 
 @compiled
-def fill_slots(rows: Array, size: Int, slots: Array) -> None:
+def fill_tags(rows: Array, size: Int, tags: Array, holders: Array) -> None:
     """Enter the first rows of a relation, known to be distinct, into an empty table."""
-    arity = rows.shape[1]
-    room = slots.shape[0] - 1
+    room = tags.shape[0] - 1
     for row in range(size):
-        h = np.uint64(0)
-        for column in range(arity):
-            h = hash_more(h, rows[row, column])
-        place = home(h, room)
-        while slots[place] != -1:
+        tag = row_tag(rows, row)
+        place = np.int64(tag & np.uint64(room))
+        while tags[place] != _EMPTY:
             place = (place + 1) & room
-        slots[place] = tag_of(h) << 32 | row
+        tags[place] = tag
+        holders[place] = row
+
+
+@compiled
+def move_tags(old_tags: Array, old_holders: Array, tags: Array, holders: Array) -> None:
+    """Enter everything of one table into a larger, empty one."""
+    room = tags.shape[0] - 1
+    for i in range(old_tags.shape[0]):
+        if old_tags[i] != _EMPTY:
+            place = np.int64(old_tags[i] & np.uint64(room))
+            while tags[place] != _EMPTY:
+                place = (place + 1) & room
+            tags[place] = old_tags[i]
+            holders[place] = old_holders[i]
 
 
 @compiled
