@@ -16,11 +16,11 @@ from typing import Any
 from lark import Token
 
 from tidelog.errors import Problem
-from tidelog.language.declarations import Alias, Declarations
+from tidelog.language.declarations import Alias, Column, Declarations
 from tidelog.language.literal_reductions import Alternatives, LiteralReductions
 from tidelog.language.renaming import rename_rule, rule_variables
 from tidelog.language.term_reductions import FRESH, Applied, Formula, Name, Node
-from tidelog.language.terms import Atom, Constant, Declaration, Fact, Program, Rule
+from tidelog.language.terms import Atom, Constant, Fact, Program, Rule, Variable
 
 _REFUSED_QUALIFIERS = {
     "eqrel": "write the rules for symmetry, transitivity and reflexivity",
@@ -44,12 +44,13 @@ class Builder(LiteralReductions):
 
     def finished_program(self) -> Program:
         """Everything read so far as one program; type names are resolved."""
-        self.problems.extend(self.declarations.resolve())
         collected = self.declarations
+        declared, problems = collected.resolved()
+        self.problems.extend(problems)
         return Program(
             tuple(self.rules),
             tuple(self.facts),
-            tuple(collected.declared),
+            declared,
             tuple(collected.inputs),
             tuple(collected.outputs),
         )
@@ -82,7 +83,8 @@ class Builder(LiteralReductions):
         """The heads of a rule, usually one."""
         for node in children:
             if not isinstance(node, Applied) and not (isinstance(node, Formula) and node.is_refused):
-                self.refuse("E113", "a head is an atom such as p(x)", node.place, "move conditions behind :-")
+                remedy = "write a relation without columns as p()" if isinstance(node, Variable) else "put it behind :-"
+                self.refuse("E113", "a head is an atom such as p(x)", node.place, remedy)
         return [node for node in children if isinstance(node, Applied)]
 
     def fact(self, children: list[Any]) -> None:
@@ -129,16 +131,16 @@ class Builder(LiteralReductions):
 
     # Directives
 
-    def column(self, children: list[Name]) -> tuple[str, str]:
+    def column(self, children: list[Name]) -> Column:
         """`name: type` in a declaration."""
-        return children[0].text, children[1].text
+        return Column(children[0].text, children[1].text, children[1].place)
 
     def declaration(self, children: list[Any]) -> None:
         """`.decl p, q(x: number) qualifiers`; hints about storage are read over."""
-        columns = tuple(child for child in children if isinstance(child, tuple))
+        columns = [child for child in children if isinstance(child, Column)]
         names = [child for child in children if isinstance(child, Name)]
         for name in names:
-            self.declarations.declared.append(Declaration(name.text, columns, name.place))
+            self.declarations.declare(name.text, columns, name.place)
         for token in children[1:]:
             if isinstance(token, Token):
                 self._qualify(token, names)

@@ -9,12 +9,23 @@ Never     : no check of facts or rules against declarations (that is analysis).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tidelog.errors import Place, Problem
 from tidelog.language.terms import Declaration
 
 BASE_TYPES = frozenset({"number", "unsigned", "float", "symbol", "bool", "any"})
+
+_LIKELY = {
+    "string": "symbol",
+    "str": "symbol",
+    "text": "symbol",
+    "int": "number",
+    "integer": "number",
+    "double": "float",
+    "real": "float",
+    "boolean": "bool",
+}
 
 Directive = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -28,26 +39,41 @@ class Alias:
 
 
 @dataclass(slots=True)
+class Column:
+    """`name: kind` as written; the place is the kind's."""
+
+    name: str
+    kind: str
+    place: Place
+
+
+@dataclass(slots=True)
 class Declarations:
     """The directives read so far."""
 
-    declared: list[Declaration] = field(default_factory=list)
     inputs: list[Directive] = field(default_factory=list)
     outputs: list[Directive] = field(default_factory=list)
     aliases: dict[str, Alias] = field(default_factory=dict)
+    _declared: list[tuple[str, list[Column], Place]] = field(default_factory=list)
 
-    def resolve(self) -> list[Problem]:
-        """Replace type names by base types; what cannot be resolved comes back as problems."""
+    def declare(self, relation: str, columns: list[Column], place: Place) -> None:
+        """Note a `.decl`; its types may be named later."""
+        self._declared.append((relation, columns, place))
+
+    def resolved(self) -> tuple[tuple[Declaration, ...], list[Problem]]:
+        """The declarations with base types for type names, and a problem for each name that stands for none."""
         problems: list[Problem] = []
-        for position, declaration in enumerate(self.declared):
-            columns = []
-            for column, kind in declaration.columns:
-                bases = set(self._bases(kind))
-                if None in bases:
-                    problems.append(_unknown_type(kind, declaration.place))
-                columns.append((column, str(bases.pop()) if len(bases) == 1 else "any"))
-            self.declared[position] = replace(declaration, columns=tuple(columns))
-        return problems
+        declarations = tuple(
+            Declaration(relation, tuple((column.name, self._base(column, problems)) for column in columns), place)
+            for relation, columns, place in self._declared
+        )
+        return declarations, problems
+
+    def _base(self, column: Column, problems: list[Problem]) -> str:
+        bases = set(self._bases(column.kind))
+        if None in bases:
+            problems.append(_unknown_type(column))
+        return str(bases.pop()) if len(bases) == 1 else "any"
 
     def _bases(self, kind: str) -> Iterator[str | None]:
         """The base types behind a name; None for each name that nobody defined or that is defined by itself only."""
@@ -70,6 +96,7 @@ class Declarations:
             yield None
 
 
-def _unknown_type(kind: str, place: Place | None) -> Problem:
-    remedy = f"use {', '.join(sorted(BASE_TYPES))}, or name it with .type {kind} <: symbol"
-    return Problem("E109", f"there is no type {kind}", place, remedy)
+def _unknown_type(column: Column) -> Problem:
+    meant = _LIKELY.get(column.kind.lower())
+    remedy = f"use {meant}" if meant else f"use {', '.join(sorted(BASE_TYPES))}, or name it with .type"
+    return Problem("E109", f"there is no type {column.kind}", column.place, remedy)

@@ -81,7 +81,8 @@ class LiteralReductions(TermReductions):
         terms: list[Term] = [self.as_term(value) for value in values]
         if len(terms) != (0 if function == "count" else 1):
             remedy = "write count : { ... }" if function == "count" else f"write {function} x : {{ ... }}"
-            self.refuse("E107", f"{function} has {len(terms)} values here", place, remedy)
+            wanted = "takes no value" if function == "count" else "takes one value"
+            self.refuse("E107", f"{function} {wanted}, not {len(terms)}", place, remedy)
         alternatives = self.as_alternatives(body)
         if len(alternatives) != 1:
             self.refuse("E114", "an aggregate's body has alternatives", place, "give them a relation of their own")

@@ -77,6 +77,8 @@ def describe(error: UnexpectedInput, text: str, place_at: PlaceAt) -> Problem:
     rest = text[position : position + 40]
     if rest[0] in "\"'`":
         return Problem("E102", "a quoted text does not end on its line", place, f"close it with {rest[0]}")
+    if rest[0] == "%" and _begins_line(text, position):
+        return Problem("E101", "unexpected %", place, "begin a comment with //")
     if rest.startswith("/*"):
         return Problem("E102", "a comment does not end", place, "close it with */")
     match = _DIRECTIVE.match(text, position)
@@ -123,7 +125,8 @@ def _unexpected(error: UnexpectedInput, text: str, position: int, place: Place) 
     shown = match[0] if match else ""
     wanted = _expected(error)
     if "`.`" in wanted and _begins_line(text, position):
-        return Problem("E101", f"unexpected {shown}", place, "end the statement before it with a full stop")
+        sentence = f"a full stop is missing before {shown}"
+        return Problem("E101", sentence, place, "end the statement before it with a full stop")
     remedy = f"expected {_either(wanted)}" if wanted else None
     return Problem("E101", f"unexpected {shown if shown.isprintable() else repr(shown)}", place, remedy)
 
