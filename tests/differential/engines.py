@@ -11,16 +11,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol
+from itertools import count
+from typing import Any, Protocol, runtime_checkable
 
-from tests.differential.case import Values, by_relation
+from tests.differential.case import Update, Values, by_relation
 from tidelog.analysis import safety
 from tidelog.errors import ProgramError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
 from tidelog.language.terms import Program
+from tidelog.reference import algorithm as reference
 from tidelog.reference.algorithm import Algorithm
 from tidelog.reference.facts import GroundFact, from_fact, to_fact
+from tidelog.reference.look_ahead import GetNext, LookAheadAlgorithm
 
 Facts = Mapping[str, Iterable[Values]]
 
@@ -57,6 +60,15 @@ class Engine(Protocol):
         ...
 
 
+@runtime_checkable
+class LookAhead(Protocol):
+    """An engine that can be told which update comes next; what it does with it must not change any answer."""
+
+    def announce(self, update: Update | None) -> None:
+        """Name the update after the one that is applied next."""
+        ...
+
+
 Factory = Callable[[Program], Engine]
 
 
@@ -76,8 +88,29 @@ class ReferenceEngine:
     """A reference algorithm. It does not check safety itself, so that is done here, before anything changes."""
 
     def __init__(self, algorithm: type[Algorithm], program: Program) -> None:
+        self._next: Update | None = None
+        self._announced = 0
         with _declining(algorithm):
             self._algorithm = algorithm(program)
+
+    def announce(self, update: Update | None) -> None:
+        """Say which update comes after the one that is applied next; algorithms with look-ahead make use of it."""
+        self._next = update
+        self._announced += 1
+
+    def _arriving(self) -> GetNext:
+        """The announced update, at once or in the middle of the work: after 0, 1, 2 or 7 steps, by turns."""
+        update, late = self._next, (0, 1, 2, 7)[self._announced % 4]
+        if update is None:
+            return lambda: None
+        announced = reference.Update(
+            _ground(by_relation(update.insert)),
+            _ground(by_relation(update.delete)),
+            update.add_rules,
+            update.remove_rules,
+        )
+        steps = count()
+        return lambda: announced if next(steps) >= late else None
 
     def apply(
         self,
@@ -91,8 +124,12 @@ class ReferenceEngine:
         unsafe = list(safety.problems(added))
         if unsafe:
             raise ProgramError(unsafe)
+        facts = _ground(insert), _ground(delete)
         with _declining(type(self._algorithm)):
-            inserted, deleted = self._algorithm.apply(_ground(insert), _ground(delete), added.rules, remove_rules)
+            if isinstance(self._algorithm, LookAheadAlgorithm):
+                inserted, deleted = self._algorithm.apply(*facts, added.rules, remove_rules, self._arriving())
+            else:
+                inserted, deleted = self._algorithm.apply(*facts, added.rules, remove_rules)
         return NetChange(by_relation(map(from_fact, inserted)), by_relation(map(from_fact, deleted)))
 
     def facts(self) -> Facts:
@@ -150,8 +187,8 @@ def public_engines(strategies: Iterable[str], **options: Any) -> dict[str, Facto
 
 def engine_named(name: str, **options: Any) -> Factory:
     """One engine: `reference-<algorithm>`, or a strategy of `tidelog.Engine`."""
-    reference = reference_engines()
-    return reference[name] if name in reference else public_engines([name], **options)[name]
+    known = reference_engines()
+    return known[name] if name in known else public_engines([name], **options)[name]
 
 
 def _reference(algorithm: type[Algorithm]) -> Factory:
@@ -162,5 +199,5 @@ def _public(strategy: str, options: dict[str, Any]) -> Factory:
     return lambda program: PublicEngine(program, strategy=strategy, **options)
 
 
-def _ground(facts: dict[str, list[Values]]) -> list[GroundFact]:
-    return [to_fact(relation, values) for relation, group in facts.items() for values in group]
+def _ground(facts: dict[str, list[Values]]) -> tuple[GroundFact, ...]:
+    return tuple(to_fact(relation, values) for relation, group in facts.items() for values in group)

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from tests.differential.case import Case, FactKey, State, Update, key
-from tests.differential.engines import Declined, Engine, Factory, Facts
+from tests.differential.engines import Declined, Engine, Factory, Facts, LookAhead
 from tests.differential.oracle import model
 from tidelog import errors
 from tidelog.errors import TidelogError
@@ -67,6 +67,8 @@ def keys(facts: Facts) -> set[FactKey]:
 def _follow(case: Case, name: str, engine: Engine, step: int, before: set[FactKey], after: set[FactKey]) -> None:
     """Apply one update to one engine and compare all that it says."""
     update = case.updates[step - 1]
+    if isinstance(engine, LookAhead):
+        engine.announce(case.updates[step] if step < len(case.updates) else None)
     if update.refused:
         _expect_refusal(case, name, engine, step, update)
     else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.differential.engines import Declined, Engine, Factory, reference_engines
+from tests.differential.engines import Declined, Engine, Factory, LookAhead, reference_engines
 from tests.differential.harness import keys
 from tests.differential.liveness import recursive_rules
 from tests.differential.oracle import model
@@ -36,6 +36,8 @@ def follow(golden: Golden, running: Engine, version: int) -> None:
     """Apply the update that leads to a version and compare all that the engine says."""
     before, after = golden.expected(version - 1), golden.expected(version)
     code = golden.refusal(version)
+    if isinstance(running, LookAhead):
+        running.announce(next(iter(golden.case.updates[version:]), None))
     if code:
         with pytest.raises(TidelogError) as refused:
             running.apply(**golden.arguments(version))  # type: ignore[arg-type]
