@@ -196,6 +196,17 @@ def _nested(array: pa.Array, where: str, first_row: int) -> pa.Array:
     if pa.types.is_run_end_encoded(kind):
         return normalise(pc.run_end_decode(array), where, first_row)
     if pa.types.is_union(kind) and kind.mode == "dense":
-        parts = [normalise(array.field(number), where, first_row) for number in range(kind.num_fields)]
-        return pa.UnionArray.from_dense(array.type_codes, array.offsets, parts, type_codes=kind.type_codes)
+        return _dense_union(array, where, first_row)
     raise unsupported(where, str(kind))
+
+
+def _dense_union(array: pa.Array, where: str, first_row: int) -> pa.Array:
+    """A dense union of normalised parts. Codes and offsets come from the buffers: pyarrow's ignore slicing."""
+    kind, (_, codes, offsets, *_) = array.type, array.buffers()
+    parts = [normalise(array.field(number), where, first_row) for number in range(kind.num_fields)]
+    return pa.UnionArray.from_dense(
+        pa.array(np.frombuffer(codes, np.int8)[array.offset : array.offset + len(array)]),
+        pa.array(np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array)]),
+        parts,
+        type_codes=kind.type_codes,
+    )

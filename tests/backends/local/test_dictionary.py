@@ -99,6 +99,7 @@ def test_mixed_columns_decode_to_a_union():
     column = dictionary.decode_arrow(dictionary.encode(values))
     assert pa.types.is_union(column.type)
     assert fact_identity(column.to_pylist()) == fact_identity(values)
+    assert dictionary.encode_arrow(column[1:4]).tolist() == dictionary.encode(values[1:4]).tolist()
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ class ConstantStore:
         """Grow whatever lacks room for that many more constants; growth at least doubles."""
         count, held, used = (int(counter) for counter in self.counters)
         if count + scalars + strings > _MAX_CONSTANTS:
-            raise BudgetError.of("E401", "there are more than 2^31 constants", remedy="use the Spark backend")
+            raise BudgetError.of("E405", "there are more than 2^31 constants", remedy="use the Spark backend")
         self.kinds = _grown(self.kinds, count + scalars + strings)
         self.payloads = _grown(self.payloads, count + scalars + strings)
         self.offsets = _grown(self.offsets, held + strings + 1)
