@@ -89,3 +89,10 @@ def test_nested_arithmetic_is_looked_at_once():
     """Each level visited twice would be 2^60 visits."""
     deep = "x" + " + (x" * 60 + ")" * 60
     assert types_of(f"p({deep}) :- q(x), x = 1.", "p") == ("number",)
+
+
+def test_openness_goes_round_a_long_cycle():
+    """Looking at a whole component again for each step would be quadratic."""
+    steps = "".join(f"p{(i + 1) % 3000}(x) :- p{i}(x).\n" for i in reversed(range(3000)))
+    found = relation_types(parse(f".decl e(x: any)\np0(x) :- e(x).\n{steps}"))
+    assert {found[f"p{i}"] for i in range(3000)} == {("any",)}

@@ -63,10 +63,6 @@ class Hypergraph:
         """The positions of the hyper-nodes that read what a hyper-node derives."""
         return self._successors.get(node, ())
 
-    def node_of(self, rule: Rule) -> int:
-        """The position of the hyper-node that holds a rule."""
-        return next(index for index, node in enumerate(self.nodes) if rule in node.rules)
-
 
 def rule_graph(rules: Iterable[Rule]) -> RuleGraph:
     """The rule dependency graph of the paper's section 2.1."""

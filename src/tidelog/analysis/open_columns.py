@@ -3,7 +3,7 @@
 What      : columns declared `any`, undeclared columns whose facts in the program have several types, and undeclared
             columns that rules fill from such columns only.
 Idea      : a variable is open when every positive atom that binds it reads it from an open column. Openness spreads
-            from bodies to heads, component by component.
+            from bodies to heads; a rule is looked at again when a relation that it reads has opened further.
 Invariant : a column that is declared with another type is never open.
 Never     : no conflicts (types.py): an open column agrees with everything.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tidelog.analysis.components import components
+from tidelog.analysis.components import relations_read
 from tidelog.language.terms import Atom, Program, Rule, Variable
 from tidelog.language.values import kind
 
@@ -24,14 +24,16 @@ def open_columns(program: Program) -> set[Column]:
     declared = {(d.relation, i): type_ for d in program.declarations for i, (_, type_) in enumerate(d.columns)}
     found = {column for column, type_ in declared.items() if type_ == "any"}
     found |= set(_mixed(program)) - declared.keys()
-    if not found:
-        return found
-    for component in components(program.rules):
-        is_growing = True
-        while is_growing:
-            spread = {column for rule in component.rules for column in _filled(rule, found)}
-            is_growing = component.is_recursive and not spread <= found | declared.keys()
-            found |= spread - declared.keys()
+    readers: dict[str, list[Rule]] = {}
+    for rule in program.rules:
+        for relation in relations_read(rule):
+            readers.setdefault(relation, []).append(rule)
+    frontier = sorted({relation for relation, _ in found})
+    for relation in frontier:
+        for rule in readers.get(relation, ()):
+            opened = set(_filled(rule, found)) - declared.keys() - found
+            found |= opened
+            frontier.extend({head for head, _ in opened})
     return found
 
 
