@@ -110,6 +110,7 @@ def test_an_empty_line_is_an_empty_symbol(tmp_path):
         ("p.jsonl", '["a", 1]\n["a"]\n', None, "E301", "p.jsonl:2:1"),
         ("p.jsonl", '["a", 1]\n["a", null]\n', None, "E302", "p.jsonl:2:1"),
         ("p.jsonl", '["a", NaN]\n', None, "E304", "p.jsonl:1:1"),
+        ("p.jsonl", '["a", 1]\n' + "[" * 100_000, None, "E306", "p.jsonl:2:1"),
     ],
 )
 def test_bad_lines_are_named(tmp_path, name, content, types, code, place):
@@ -137,6 +138,9 @@ def test_broken_encodings_are_refused(tmp_path):
     (tmp_path / "p.csv").write_bytes(b"a,\xff\xfe\n")
     with pytest.raises(UpdateError, match="encoding"):
         read_file(tmp_path / "p.csv", "p")
+    (tmp_path / "p.jsonl").write_bytes(b'["a"]\n["\xff"]\n')
+    with pytest.raises(UpdateError, match=r"p\.jsonl:2"):
+        read_file(tmp_path / "p.jsonl", "p")
 
 
 def test_files_that_cannot_be(tmp_path):

@@ -111,18 +111,27 @@ def test_a_line_may_leave_out_every_key(tmp_path):
         ('{"insert": [["p", 1], ["p", 1, 2]]}', "E301", "p has 1 columns, not 2"),
         ('{"insert": [["p", 9223372036854775808]]}', "E304", "64 bits"),
         ('{"insert": [["p", NaN]]}', "E304", "nan"),
+        ("[" * 100_000, "E305", "not JSON"),
+        ('{"insert": [["p", ' + "9" * 5000 + "]]}", "E305", "not JSON"),
+        (b'{"insert": [["p", "\xff"]]}', "E305", "not JSON"),
     ],
 )
 def test_bad_lines_name_file_and_line(tmp_path, line, code, words):
     """Good updates before a bad line are handed out; then the file and line are named."""
     path = tmp_path / "updates.jsonl"
-    path.write_text('{"insert": [["p", 1]]}\n' + line + "\n")
+    path.write_bytes(b'{"insert": [["p", 1]]}\n' + (line if isinstance(line, bytes) else line.encode()) + b"\n")
     updates = read_updates(path)
     assert len(next(updates).insert["p"]) == 1
     with pytest.raises(UpdateError, match=words) as caught:
         next(updates)
     assert caught.value.code == code
     assert str(caught.value.problems[0].place).startswith(f"{path}:2:")
+
+
+def test_a_missing_file_is_named(tmp_path):
+    """A wrong path is the user's mistake, told as such."""
+    with pytest.raises(UpdateError, match="does not exist"):
+        list(read_updates(tmp_path / "nowhere.jsonl"))
 
 
 def test_arities_are_checked_where_known():

@@ -124,7 +124,7 @@ def _read_json_lines(path: Path, relation: str, arity: int | None) -> Columns:
     """Every line is a JSON array of values, or an object whose keys are those of the first line."""
     rows: list[tuple[Any, ...]] = []
     keys: list[str] | None = None
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue
@@ -134,7 +134,7 @@ def _read_json_lines(path: Path, relation: str, arity: int | None) -> Columns:
                     keys = keys or list(content)
                     content = [content[key] for key in keys]
                 rows.append(_checked(content, relation, len(rows[0]) if rows else arity, number))
-            except (ValueError, KeyError, TypeError) as error:
+            except (ValueError, KeyError, TypeError, RecursionError) as error:
                 place = Place(str(path), number, 1)
                 problem = Problem("E306", f"the line holds no fact of {relation}", place, 'write ["a", 1] or {"x": 1}')
                 raise UpdateError(problem) from error

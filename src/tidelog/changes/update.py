@@ -9,7 +9,7 @@ Invariant : deletions come first; applying `net(updates)` leaves the explicit fa
 Never     : nothing is applied here, and no relation is looked up.
 
 One line of an update file: {"delete": [["edge","a","b"]], "insert": [...], "add_rules": "...", "remove_rules": ["r1"]}.
-Code E305: a line that is no update.
+Codes: E305 a line that is no update, E307 a file that is missing.
 """
 
 from __future__ import annotations
@@ -67,23 +67,27 @@ class Update:
 
 def read_updates(path: str | Path) -> Iterator[Update]:
     """The updates of a JSON-lines file, one by one; blank lines are skipped, bad ones refused with file and line."""
-    with Path(path).open(encoding="utf-8") as file:
+    if not Path(path).is_file():
+        raise UpdateError.of("E307", f"{path} does not exist", remedy="give a file with one update a line")
+    with Path(path).open("rb") as file:
         for number, line in enumerate(file, 1):
             if line.strip():
                 yield read_update(line, str(path), number)
 
 
-def read_update(line: str, source: str = "<update>", number: int = 1) -> Update:
+def read_update(line: str | bytes, source: str = "<update>", number: int = 1) -> Update:
     """The update that one line of JSON describes."""
 
     def refused(sentence: str, remedy: str, column: int = 1) -> UpdateError:
-        place = Place(source, number, column, line.rstrip("\n") if len(line) <= _SHOWN else None)
+        text = line.decode(errors="replace") if isinstance(line, bytes) else line
+        place = Place(source, number, column, text.rstrip() if len(text) <= _SHOWN else None)
         return UpdateError(Problem("E305", sentence, place, remedy))
 
     try:
         content = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise refused(f"the line is not JSON: {error.msg}", "write one JSON object a line", error.colno) from error
+    except (ValueError, RecursionError) as error:
+        message, column = getattr(error, "msg", str(error)), getattr(error, "colno", 1)
+        raise refused(f"the line is not JSON: {message}", "write one JSON object a line", column) from error
     mistake = _mistake(content)
     if mistake:
         raise refused(mistake, 'write {"insert": [["relation", value, ...]], "delete": [...], ...}')
