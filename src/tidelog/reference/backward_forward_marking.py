@@ -30,6 +30,8 @@ from tidelog.reference.stratified import Step
 class BackwardForwardMarking(LookAheadAlgorithm):
     """B/F with marking. `trace` lists the blocks of the last update with the facts they acted on."""
 
+    checks_delayed_heads = True
+
     def __init__(self, program: Program) -> None:
         self.marked = FactSet()  # explicit facts that U2 deletes
         self.marked_heads = FactSet()  # implicit facts with a mark
@@ -97,6 +99,12 @@ class BackwardForwardSharedMarks(BackwardForwardMarking):
             for head, body in self.last_derived_from.items()
             if head not in self.marked and any(fact in self.marked for fact in body)
         )
+
+
+class BackwardForwardSkippingDelayed(BackwardForwardSharedMarks):
+    """Shared marks, and a delayed head, which is proved already, is not checked in block c); for `tables.py`."""
+
+    checks_delayed_heads = False
 
 
 class _Loop:
@@ -168,6 +176,8 @@ class _Loop:
         for instance in instances:
             if instance is None:
                 return False
+            if instance.head in self.Y and not self.algorithm.checks_delayed_heads:
+                continue
             if instance.head not in self.W and instance.head not in self.C:  # line 23
                 self._wait([instance.head])  # line 24
                 self.count["deletions"] += 1
