@@ -63,7 +63,7 @@ def _name_width(box: Box) -> int:
 def _size(box: Box) -> tuple[float, float]:
     names = _name_width(box)
     code = (names + (1.5 if names else 0) + max((len(text) for _, text in box.lines), default=0)) * CHARACTER
-    title = len(box.title) * 9.0 + (116.0 if box.is_recursive else 0.0)
+    title = len(box.title) * 9.0 + (160.0 if box.is_contradictory else 116.0 if box.is_recursive else 0.0)
     return max(code, title) + 2 * PADDING, TITLE_ROW + len(box.lines) * LINE + PADDING
 
 
