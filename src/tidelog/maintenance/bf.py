@@ -8,10 +8,10 @@ Invariant  : a fact with an instance over proved facts is proved or delayed, or 
 Cost       : grows with the supports of the facts in doubt, not with their consequences; bad where large cycles really
              die.
 Departures : layers instead of one fact at a time. All facts in doubt are goals; a layer proves what it can, then looks
-             at more supports (1, 2, 4, ... per fact) of what is still open. When a goal is proved, facts that were
-             opened on the way to it are given up, unproved and not disproved, and the search starts again for the goals
-             left; the paper explores each of them to the end. All disproved facts are deleted at once and drive the
-             next deletion (lines 7-9), not only those that deletion reached. Explicit facts are not checked.
+             at more supports of what is still open, few at first. When a goal is proved, facts that were opened on the
+             way to it are given up, unproved and not disproved, and the search starts again for the goals left; the
+             paper explores each of them to the end. All disproved facts are deleted at once and drive the next deletion
+             (lines 7-9), not only those that deletion reached. Explicit facts are not checked.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from tidelog.maintenance.versions import LOST, LOST_ABOVE, NEW_VERSION
 from tidelog.planning.views import KEPT, NOW, Mark, Matching, View
 
 DOUBTFUL = View(Mark.OLD | Mark.NOW, Mark.EXPLICIT | Mark.CHECKED | Mark.DELAYED | Mark.CANDIDATE)
+UNCHECKED = View(outside=Mark.CHECKED)
 UNPROVED = View(Mark.CHECKED, Mark.PROVED)
 OPEN = View(Mark.CHECKED, Mark.PROVED | Mark.EXPANDED)
 DERIVABLE = View(Mark.OLD | Mark.NOW, Mark.PROVED | Mark.DELAYED)
@@ -32,6 +33,9 @@ DERIVABLE = View(Mark.OLD | Mark.NOW, Mark.PROVED | Mark.DELAYED)
 SUPPORTS = Matching(KEPT, KEPT, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
 PROVED = View(Mark.PROVED)
 FROM_PROVED = Matching(View(Mark.PROVED, Mark.DELTA), PROVED, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
+
+PATIENCE = 256
+"""How many facts a limit may open, times the limit."""
 
 
 class BackwardForward(Strategy):
@@ -91,25 +95,36 @@ class _Check(Generic[F]):
         return goals
 
     def _search(self, goals: F) -> tuple[F, F]:
-        """Look backward until a goal is proved or nothing is left to look at: the facts opened, the goals left."""
+        """Look backward until a goal is proved or nothing is left to look at: the facts opened, the goals left.
+
+        First one support of each fact, and of the facts found by that, and so on; then two; then four. A limit is left
+        early when it has opened many facts, so that a long way back does not hide a short way beside it.
+        """
         store = self.store
-        checked, waiting, limit = [store.nothing()], goals, 1
-        while waiting:
-            self.task.round()
-            found, exhausted = store.expand(
-                self.task.scheduled.recurring, waiting, SUPPORTS,
-                View(outside=Mark.CHECKED), Mark.CHECKED, limit, "backward",
-            )  # fmt: skip  # lines 15-18
-            store.mark(exhausted, add=Mark.EXPANDED)
-            self.task.counters.add("checked", len(found))
-            checked.append(found)
-            self._prove(found)
+        opened, fresh, limit, room = store.nothing(), goals, 1, PATIENCE
+        while fresh:
+            found = self._layer(fresh, limit)
+            opened = store.union([opened, found])
             left = store.restrict(goals, UNPROVED)
             if len(left) < len(goals):
-                return store.union(checked), left
-            waiting = store.restrict(store.union([waiting, found]), OPEN)
-            limit *= 2
-        return store.union(checked), goals
+                return opened, left
+            room -= len(found)
+            fresh = store.restrict(found, OPEN) if room > 0 else store.nothing()
+            if not fresh:
+                limit *= 2
+                room = PATIENCE * limit
+                fresh = store.restrict(store.union([goals, opened]), OPEN)
+        return opened, goals
+
+    def _layer(self, waiting: F, limit: int) -> F:
+        """Lines 15-18: check the body facts of some supports of the waiting facts, and prove what can be proved."""
+        store, rules = self.store, self.task.scheduled.recurring
+        self.task.round()
+        found, exhausted = store.expand(rules, waiting, SUPPORTS, UNCHECKED, Mark.CHECKED, limit, "backward")
+        store.mark(exhausted, add=Mark.EXPANDED)
+        self.task.counters.add("checked", len(found))
+        self._prove(found)
+        return found
 
     def _prove(self, checked: F) -> None:
         """Lines 20-29: prove newly checked facts that are explicit, delayed or follow from below, then go forward."""

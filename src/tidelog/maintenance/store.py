@@ -10,8 +10,8 @@ Contract  : 1. `derive` enumerates every rule instance with a driving fact exact
             3. facts found by a call are distinct, and marks given by a call are not seen by that same call's matching
                unless the matching views name them.
             4. `commit` makes OLD = NOW and WAS_EXPLICIT = EXPLICIT, forgets facts that are not NOW, and takes every
-               other mark except MARKED and POSITIVE; `rollback` restores marks, counts and ranks. `Facts` stay valid until a
-               `commit` that forgets some.
+               other mark except MARKED and POSITIVE; `rollback` restores marks, counts and ranks. `Facts` stay valid
+               until a `commit` that forgets some.
             5. `supported` and `expand` try a fact's instances in the order of the stage's rules, and body facts in the
                order in which they were stored: what was derived early has short proofs.
 """
