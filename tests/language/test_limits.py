@@ -20,8 +20,10 @@ DEEP = 100_000
         f"p(x) :- x = {'2 ^ ' * DEEP}1.",
         f"p({'abs(' * DEEP}1{')' * DEEP}).",
         f"p(x) :- {'x = count : { ' * (DEEP // 10)}q(x){' }' * (DEEP // 10)}.",
+        f"p(x) :- {'q(count : { ' * (DEEP // 10)}q(x){' })' * (DEEP // 10)}.",
+        f"p(x) :- {'!q(count : { ' * (DEEP // 10)}q(x){' })' * (DEEP // 10)}.",
     ],
-    ids=["parentheses", "minus", "plus", "power", "calls", "aggregates"],
+    ids=["parentheses", "minus", "plus", "power", "calls", "aggregates", "aggregates in atoms", "under negation"],
 )
 def test_deep_nesting_is_refused_once(text):
     """Python's stack is never the limit: a table-driven parser keeps its own, and the builder counts levels."""
@@ -42,6 +44,12 @@ def test_nesting_up_to_the_limit_is_read_and_printed():
     program = parse(f"p(x) :- q(y), x = {'-' * (MAX_DEPTH - 1)}y, y = {'1 + ' * (MAX_DEPTH - 1)}1.")
     assert parse(print_program(program)) == program
     assert canonical_text(program.rules[0])
+
+
+def test_width_is_not_depth():
+    """Depths are noted by identity; were a finished node forgotten, its successor in memory would inherit its depth."""
+    body = ", ".join(f"y{number} = abs((x + {number}) * 2), !q(strlen(cat(x, x)))" for number in range(2000))
+    assert len(parse(f"p(x) :- q(x), {body}.").rules[0].body) == 4001
 
 
 def test_long_bodies_are_read():

@@ -212,6 +212,11 @@ def test_facts_are_statements_without_variables_functions_or_names():
     ]
 
 
+def test_a_complete_string_in_the_wrong_place_is_not_called_open():
+    assert codes('p(x) "abc" :- q(x).') == ["E101"]
+    assert codes('p(x) "abc') == ["E102"]
+
+
 def test_two_rules_with_the_same_name_are_reported_with_both_places():
     with pytest.raises(ProgramError) as caught:
         parse("r: p(x) :- q(x).\nr: p(x) :- s(x).")

@@ -18,8 +18,9 @@ from lark import Token
 from tidelog.errors import Problem
 from tidelog.language.declarations import Alias, Column, Declarations
 from tidelog.language.literal_reductions import Alternatives, LiteralReductions
+from tidelog.language.nodes import Applied, Formula, Name, Node
 from tidelog.language.renaming import rename_rule, rule_variables
-from tidelog.language.term_reductions import FRESH, Applied, Formula, Name, Node
+from tidelog.language.term_reductions import FRESH
 from tidelog.language.terms import Atom, Constant, Fact, Program, Rule, Variable
 
 _REFUSED_QUALIFIERS = {

@@ -3,7 +3,7 @@
 What      : comparisons, negations, aggregates, conjunctions and alternatives.
 Idea      : a body is kept as alternatives of conjunctions from the start, so `;` costs nothing where it is not used.
 Invariant : an aggregate inside a larger expression has become a literal of its own, with a new variable, in the
-            conjunction that holds the expression; at most `MAX_ALTERNATIVES` alternatives come of one statement.
+            conjunction that holds the expression; alternatives never multiply to more than `MAX_ALTERNATIVES`.
 Never     : no statements (see builder.py).
 """
 
@@ -15,7 +15,8 @@ from typing import Any
 
 from tidelog.errors import Place
 from tidelog.language.lexemes import CONSTRAINT_WORDS
-from tidelog.language.term_reductions import FUNCTIONS, Aggregated, Applied, Formula, Node, TermReductions
+from tidelog.language.nodes import Aggregated, Applied, Formula, Node
+from tidelog.language.term_reductions import FUNCTIONS, TermReductions
 from tidelog.language.terms import Aggregate, Atom, Comparison, Constant, Literal, Negation, Term
 
 MAX_ALTERNATIVES = 1000
@@ -65,9 +66,10 @@ class LiteralReductions(TermReductions):
         if len(alternatives) == 1 and (isinstance(node, Applied) or len(alternatives[0]) == 1):
             *made, last = alternatives[0]
             if isinstance(last, Atom):
-                return Formula(((*made, Negation(last, place)),), place)
+                return self._nested(Formula(((*made, Negation(last, place)),), place), [node])
             if isinstance(last, Comparison):
-                return Formula(((*made, Comparison(_OPPOSITES[last.op], last.left, last.right, place)),), place)
+                opposite = Comparison(_OPPOSITES[last.op], last.left, last.right, place)
+                return self._nested(Formula(((*made, opposite),), place), [node])
         remedy = "give what is negated a relation of its own"
         self.give_up("E112", "only an atom or a comparison can be negated", place, remedy)
         return Formula(((),), place)

@@ -37,6 +37,7 @@ _REFUSED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     )
 )
 
+_QUOTED = re.compile(r"""(["'`])(?:(?!\1)[^\\\n]|\\.)*\1""")
 _DIRECTIVE = re.compile(r"\.[a-z]\w*")
 _KNOWN = re.compile(r"\.(decl|type|input|output|printsize)\b")
 _SKIPPED = re.compile(
@@ -75,7 +76,7 @@ def describe(error: UnexpectedInput, text: str, place_at: PlaceAt) -> Problem:
         if pattern.match(text, position):
             return Problem("E110", f"not supported: {feature}", place, remedy)
     rest = text[position : position + 40]
-    if rest[0] in "\"'`":
+    if rest[0] in "\"'`" and not _QUOTED.match(text, position):
         return Problem("E102", "a quoted text does not end on its line", place, f"close it with {rest[0]}")
     if rest[0] == "%" and _begins_line(text, position):
         return Problem("E101", "unexpected %", place, "begin a comment with //")

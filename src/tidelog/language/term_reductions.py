@@ -12,72 +12,22 @@ Never     : no literals or statements (see literal_reductions.py, builder.py) an
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from lark import Token, Transformer
 
 from tidelog.errors import Place, Problem
 from tidelog.language.lexemes import read_number, read_string
+from tidelog.language.nodes import Aggregated, Applied, Name, Node, Numeral
 from tidelog.language.terms import Aggregate, Call, Constant, Literal, Term, Variable, variables
 
 MAX_DEPTH = 200
 MAX_PROBLEMS = 100
 FUNCTIONS = {"abs": (1, 1), "strlen": (1, 1), "substr": (3, 3), "min": (2, None), "max": (2, None), "cat": (2, None)}
-
 FRESH = "aggregate:"
+"""How the names of variables begin that are made for aggregates; no user can write them."""
 
-
-@dataclass(slots=True)
-class Name:
-    """A name as written; in back-quotes it is never a keyword."""
-
-    text: str
-    is_quoted: bool
-    place: Place
-
-
-@dataclass(slots=True)
-class Applied:
-    """`name(terms)`: an atom or a function, as its surroundings decide."""
-
-    name: Name
-    terms: tuple[Term, ...]
-
-    @property
-    def place(self) -> Place:
-        """Where the name stands."""
-        return self.name.place
-
-
-@dataclass(slots=True)
-class Numeral:
-    """A number without parentheses, which a minus before it makes negative."""
-
-    text: str
-    place: Place
-
-
-@dataclass(slots=True)
-class Aggregated:
-    """`function value : { body }` before it is known what it equals."""
-
-    function: str
-    value: Term | None
-    body: tuple[Literal, ...]
-    place: Place
-
-
-@dataclass(slots=True)
-class Formula:
-    """Alternatives, each a conjunction of literals; `is_refused` if it stands in for something already reported."""
-
-    alternatives: tuple[tuple[Literal, ...], ...]
-    place: Place | None
-    is_refused: bool = False
-
-
-Node = Term | Literal | Applied | Numeral | Aggregated | Formula
+_FLAT: tuple[int, object] = (0, None)
 
 Deepened = TypeVar("Deepened")
 
@@ -93,7 +43,7 @@ class TermReductions(Transformer[Token, Any]):
         """Forget what belongs to the statement that ends here."""
         self.anonymous_count = 0
         self.made: dict[str, Aggregate] = {}
-        self._depths: dict[int, int] = {}
+        self._depths: dict[int, tuple[int, object]] = {}
         self._is_hopeless = False
 
     def place(self, token: Token) -> Place:
@@ -162,7 +112,7 @@ class TermReductions(Transformer[Token, Any]):
         node = children[0]
         if isinstance(node, Numeral):
             node = self._number(node)
-        return self.deepen(node, self._depths.get(id(node), 0) + 1, node.place)
+        return self.deepen(node, 1 + self.depth_of((node,)), node.place)
 
     def name(self, children: list[Token]) -> Name:
         """A name, in back-quotes or not."""
@@ -178,8 +128,7 @@ class TermReductions(Transformer[Token, Any]):
         name = self.name([first]) if isinstance(first, Token) else first
         terms = tuple(self.as_term(node) for node in nodes)
         applied = Applied(name, terms)
-        if self._depths:
-            self.note_depth(applied, self.depth_of(terms))
+        self.note_depth(applied, self.depth_of(terms))
         return applied
 
     def text_of(self, spelled: str, place: Place) -> str:
@@ -225,6 +174,7 @@ class TermReductions(Transformer[Token, Any]):
     def _aggregated_term(self, node: Aggregated) -> Term:
         """A new variable for the aggregate's result; the literal that binds it waits in `made`."""
         variable = Variable(f"{FRESH}{len(self.made)}", node.place)
+        self.note_depth(variable, self.depth_of((node,)))
         self.made[variable.name] = Aggregate(variable, node.function, node.value, node.body, node.place)
         return variable
 
@@ -239,18 +189,20 @@ class TermReductions(Transformer[Token, Any]):
         return self.deepen(Call(function, arguments, place), 1 + self.depth_of(arguments), place)
 
     def note_depth(self, node: object, depth: int) -> None:
-        """Note how deeply a node is nested that is not deeper than its parts."""
+        """Note how deeply a node is nested; the note keeps the node alive, so that no other gets its identity."""
         if depth:
-            self._depths[id(node)] = depth
+            self._depths[id(node)] = depth, node
 
     def depth_of(self, nodes: Iterable[object]) -> int:
         """How deeply the deepest of the nodes is nested."""
-        return max((self._depths.get(id(node), 0) for node in nodes), default=0)
+        if not self._depths:
+            return 0
+        return max((self._depths.get(id(node), _FLAT)[0] for node in nodes), default=0)
 
     def deepen(self, node: Deepened, depth: int, place: Place | None) -> Deepened | Constant:
         """Note how deeply a node is nested; past the limit a stand-in takes its place, the statement is given up."""
         if depth <= MAX_DEPTH:
-            self._depths[id(node)] = depth
+            self.note_depth(node, depth)
             return node
         remedy = "compute parts of it in rules of their own"
         self.give_up("E105", f"nested more than {MAX_DEPTH} levels deep", place, remedy)

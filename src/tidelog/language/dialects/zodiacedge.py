@@ -20,9 +20,9 @@ from lark import Token
 
 from tidelog.language.builder import Builder
 from tidelog.language.dialects.triples import read_triples
+from tidelog.language.nodes import Aggregated, Formula, Name
 from tidelog.language.reader import Reader, raise_if_any
 from tidelog.language.renaming import rename_literal, rename_term
-from tidelog.language.term_reductions import Aggregated, Formula, Name
 from tidelog.language.terms import Constant, Fact, Literal, Program, Term, Variable, variables
 
 _OPERATIONS = {
