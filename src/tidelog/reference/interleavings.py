@@ -5,7 +5,8 @@ What      : `explore` walks through all states that a transition system can reac
             tidelog.reference.interleavings` prints a table for Examples 1-4.
 Idea      : states are values, so equal states are explored once; the number of interleavings is the number of paths
             from the start to an end, which one pass over the finished states adds up.
-Invariant : a state that can be reached from itself would be a run without end; it raises E901.
+Invariant : a run without end is found: a state that can be reached from itself raises E901, and states without end,
+            as births are numbered, use up the budget (E406).
 Never     : no choice of an order: whatever is enabled is tried.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from tidelog.errors import LawError
+from tidelog.errors import BudgetError, LawError
 from tidelog.reference.fully_dynamic import Fact, FullyDynamic, GroundRule, State, Update
 from tidelog.reference.fully_dynamic_counting import DynamicCounting
 from tidelog.reference.fully_dynamic_dred import DynamicDRed
@@ -66,7 +67,7 @@ EXAMPLES = (
 ALGORITHMS: tuple[tuple[str, type[FullyDynamic]], ...] = (("dred", DynamicDRed), ("counting", DynamicCounting))
 
 
-def explore(system: FullyDynamic, start: State, updates: Sequence[Update]) -> Exploration:
+def explore(system: FullyDynamic, start: State, updates: Sequence[Update], most_states: int = 100_000) -> Exploration:
     """Walk through every order of arrivals and steps, depth first, each state once."""
     finished: dict[Hashable, tuple[int, int]] = {}
     results: set[frozenset[Fact]] = set()
@@ -87,6 +88,8 @@ def explore(system: FullyDynamic, start: State, updates: Sequence[Update]) -> Ex
             tallies[key] = paths + finished[child][0], max(longest, finished[child][1] + 1)
             continue
         else:
+            if len(states) >= most_states:
+                raise BudgetError.of("E406", f"there is no end in sight after {most_states:,} states")
             states[child] = following
             tallies[child] = 0, 0
             open_states[child] = _next_states(system, following, updates)
