@@ -124,9 +124,7 @@ def _group(rule: Rule, position: int, aggregate: Aggregate) -> tuple[Variable, .
 
 def _positive(local: Iterable[Variable], body: Sequence[Literal]) -> tuple[Variable, ...]:
     """The local variables that a substitution binds: not those that are existential inside a negated atom."""
-    bound = {
-        variable for literal in body if not isinstance(literal, Negation) for variable in variables(literal)
-    }
+    bound = {variable for literal in body if not isinstance(literal, Negation) for variable in variables(literal)}
     return tuple(variable for variable in local if variable in bound)
 
 
@@ -136,12 +134,7 @@ def _closed(rule: Rule, aggregate: Aggregate, group: tuple[Variable, ...]) -> tu
     if all(variable in inner for variable in group):
         return aggregate.body
     outer = tuple(literal for literal in rule.body if isinstance(literal, Atom | Comparison))
-    apart = {
-        variable
-        for literal in aggregate.body
-        for variable in variables(literal)
-        if variable not in group
-    }
+    apart = {variable for literal in aggregate.body for variable in variables(literal) if variable not in group}
     safe = tuple(literal for literal in outer if not apart.intersection(variables(literal)))
     return safe + aggregate.body
 

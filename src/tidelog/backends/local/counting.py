@@ -1,57 +1,166 @@
-"""Derivation counts of facts.
+"""Derivation counts of facts, by round.
 
-What      : how many rule instances derive a fact, kept beside the marks of a relation once a strategy counts.
-Invariant : counts never go below zero and never overflow; both raise.
-Never     : no decision what a count means.
+What      : for every fact of a counted relation its rank (the round in which it is first derived) and, per round, the
+            number of instances that derive it.
+Idea      : a count belongs to a cell (fact, round); cells are rows of a small relation of their own, indexed by fact,
+            so that counting is one store and one addition per instance.
+Invariant : counts never go below zero and never overflow; both raise. Everything can be undone until the commit.
+Never     : no decision what a rank means (maintenance/counting.py).
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from tidelog.backends.local.compiled import Array, Int, compiled
 from tidelog.backends.local.facts import distinct
+from tidelog.backends.local.hashing import find_one
+from tidelog.backends.local.memory import load32
 from tidelog.backends.local.relation import Relation
 from tidelog.errors import LawError
+from tidelog.planning.views import ANY, Mark
 
+NEVER = np.int64(1 << 40)
 _NEGATIVE, _OVERFLOW = 1, 2
 _GREATEST = np.int64(2**62)
+_LEAST_GARBAGE = 4096
 
 
 @compiled
-def _add(counts: Array, rows: Array, sign: Int) -> Int:
+def _add(counts: Array, cells: Array, sign: Int) -> Int:
     wrong = 0
-    for i in range(rows.shape[0]):
-        counts[rows[i]] += sign
-        if counts[rows[i]] < 0:
+    for i in range(cells.shape[0]):
+        counts[cells[i]] += sign
+        if counts[cells[i]] < 0:
             wrong |= _NEGATIVE
-        if counts[rows[i]] > _GREATEST:
+        if counts[cells[i]] > _GREATEST:
             wrong |= _OVERFLOW
     return wrong
 
 
-def add(relation: Relation, rows: Array, sign: int) -> Array:
-    """Add to the count of each row, once per occurrence; returns the distinct rows."""
-    relation.counts = counts = _covering(relation)
-    wrong = _add(counts, rows, sign)
-    if wrong & _NEGATIVE:
-        raise LawError.of("E902", f"a fact of {relation.name} has fewer derivations than none", remedy="report this")
-    if wrong & _OVERFLOW:
-        raise LawError.of("E903", f"the derivation count of a fact of {relation.name} overflows", remedy="use dred or bf")
-    return distinct(rows)
+@compiled
+def _first_rounds(facts: Array, slots: Int, room: Int, links: Int, cells: Array, counts: Array, first: Array) -> None:
+    """The least round in which each fact has a count, NEVER if none."""
+    for i in range(facts.shape[0]):
+        least = NEVER
+        end = find_one(slots, room, facts[i])
+        cell = np.int64(-1) if end == -1 else load32(links, end)
+        while cell != -1:
+            if counts[cell] > 0 and cells[cell, 1] < least:
+                least = np.int64(cells[cell, 1])
+            cell = np.int64(-1) if cell == end else load32(links, cell)
+        first[i] = least
 
 
-def zero(relation: Relation, rows: Array) -> Array:
-    """Those of the rows whose count is zero."""
-    counts = _covering(relation)
-    return rows[counts[rows] == 0]
+class Counts:
+    """Ranks and counts of one relation."""
+
+    def __init__(self, relation: Relation) -> None:
+        self._relation = relation
+        self._ranks = np.full(len(relation.marks), NEVER, np.int64)
+        self._cells = Relation(f"@cells of {relation.name}", 2)
+        self._counts = np.zeros(len(self._cells.marks), np.int64)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that ranks and counts take."""
+        return self._ranks.nbytes + self._cells.nbytes + self._counts.nbytes
+
+    def add(self, facts: Array, rounds: Array, sign: int) -> Callable[[], None]:
+        """Add to the count of each fact in its round, once per occurrence; returns what undoes it."""
+        table = np.column_stack([facts, rounds]).astype(np.int32)
+        cells = self._cells.store(table, ANY, Mark(0))
+        self._counts = _longer(self._counts, len(self._cells.marks), 0)
+        wrong = _add(self._counts, cells, sign)
+        if wrong:
+            _add(self._counts, cells, -sign)
+            name = self._relation.name
+            if wrong & _NEGATIVE:
+                raise LawError.of("E902", f"a fact of {name} has fewer derivations than none", remedy="report this")
+            raise LawError.of("E903", f"a fact of {name} has too many derivations to count", remedy="use dred or bf")
+        return lambda: _add(self._counts, cells, -sign)
+
+    def ranks(self, facts: Array) -> Array:
+        """The rank of each fact, NEVER where it has none."""
+        self._ranks = _longer(self._ranks, len(self._relation.marks), NEVER)
+        return self._ranks[facts]
+
+    def rank(self, facts: Array, round_number: int | None) -> Callable[[], None]:
+        """Give the facts a rank, or none; returns what undoes it."""
+        before = self.ranks(facts)
+        self._ranks[facts] = NEVER if round_number is None else round_number
+
+        def undo() -> None:
+            self._ranks[facts] = before
+
+        return undo
+
+    def first_rounds(self, facts: Array) -> Array:
+        """The least round in which each fact has a count, 0 for explicit facts, NEVER if none."""
+        first = np.empty(len(facts), np.int64)
+        index, cells = self._cells.index((0,)), self._cells
+        _first_rounds(
+            facts,
+            index.slots.ctypes.data,
+            len(index.slots) - 1,
+            index.links.ctypes.data,
+            cells.rows,
+            self._counts,
+            first,
+        )
+        first[(self._relation.marks[facts] & int(Mark.EXPLICIT)) != 0] = 0
+        return first
+
+    def tidy(self) -> None:
+        """Between transactions: forget cells without a count when they are many."""
+        size = self._cells.count
+        used = np.flatnonzero(self._counts[:size])
+        if size - len(used) > max(len(used), _LEAST_GARBAGE):
+            self._rebuild(self._cells.rows[used], self._counts[used])
+
+    def moved(self, destinations: Array) -> None:
+        """Row i of the relation is now row `destinations[i]`, or gone if that is -1."""
+        size = self._cells.count
+        table, counts = self._cells.rows[:size].copy(), self._counts[:size]
+        table[:, 0] = destinations[table[:, 0]]
+        kept = (table[:, 0] >= 0) & (counts > 0)
+        old = self._ranks[: len(destinations)]
+        self._ranks = np.full(len(self._relation.marks), NEVER, np.int64)
+        alive = destinations >= 0
+        self._ranks[destinations[alive]] = old[alive]
+        self._rebuild(table[kept], counts[kept])
+
+    def _rebuild(self, table: Array, counts: Array) -> None:
+        self._cells = Relation(self._cells.name, 2)
+        cells = self._cells.store(np.ascontiguousarray(table), ANY, Mark(0))
+        self._counts = np.zeros(len(self._cells.marks), np.int64)
+        self._counts[cells] = counts
 
 
-def _covering(relation: Relation) -> Array:
-    """The counts, long enough for every row."""
-    counts = relation.counts if relation.counts is not None else np.zeros(0, np.int64)
-    if len(counts) < relation.count:
-        longer = np.zeros(len(relation.marks), np.int64)
-        longer[: len(counts)] = counts
-        return longer
-    return counts
+def due(counted: dict[str, tuple[Counts, Array]]) -> tuple[int, dict[str, Array], dict[str, Array], dict[str, Array]]:
+    """Facts whose rank is not their first round: the least such round, who leaves it, who enters it, who is due later."""
+    found: dict[str, tuple[Array, Array, Array]] = {}
+    for name, (counts, facts) in counted.items():
+        rows = distinct(facts)
+        rank, first = counts.ranks(rows), counts.first_rounds(rows)
+        is_due = rank != first
+        found[name] = rows[is_due], rank[is_due], first[is_due]
+    events = [np.minimum(rank, first) for _, rank, first in found.values() if len(rank)]
+    if not events:
+        return 0, {}, {}, {}
+    least = int(min(event.min() for event in events))
+    leaving, entering, later = {}, {}, {}
+    for name, (rows, rank, first) in found.items():
+        now = np.minimum(rank, first) == least
+        leaving[name], entering[name], later[name] = rows[now & (rank < first)], rows[now & (rank > first)], rows[~now]
+    return least, leaving, entering, later
+
+
+def _longer(array: Array, size: int, fill: int | np.int64) -> Array:
+    if len(array) >= size:
+        return array
+    longer = np.full(size, fill, array.dtype)
+    longer[: len(array)] = array
+    return longer

@@ -96,9 +96,17 @@ class Executable:
         rows = [1 + self.plan.slots + join for join in joins]
         yield from self._chunks(driving, [0, *rows], limit if len(self._segments) == 1 else UNLIMITED)
 
-    def values(self, driving: Array, slots: Sequence[int]) -> Iterator[Array]:
-        """For each instance the position of its driving row and the values of the given slots."""
-        yield from self._chunks(driving, [0, *(1 + slot for slot in slots)], UNLIMITED)
+    def instances(self, driving: Array, joins: Sequence[int]) -> Iterator[tuple[Array, Array]]:
+        """For each instance its head; and the position of its driving row with the rows matched by the given joins."""
+        rows = [0, *(1 + self.plan.slots + join for join in joins)]
+        if self._head_is_plain:
+            head = [self._register(part) for part in self.plan.head]
+            for table in self._chunks(driving, [*head, *rows], UNLIMITED):
+                yield np.ascontiguousarray(table[:, : len(head)]), table[:, len(head) :]
+            return
+        for table in self._chunks(driving, list(range(self._width)), UNLIMITED):
+            columns = [self._evaluate(part, table) for part in self.plan.head]
+            yield np.column_stack(columns).astype(np.int32, copy=False), table[:, rows]
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -125,8 +133,8 @@ class Executable:
 
     def _machine(self, segment: _Segment, driving: Array, chosen: Array, limit: int) -> Iterator[Array]:
         registers = self._registers.copy()
-        cursors = np.zeros(len(segment.starts) + 1, np.int64)
-        state = np.array([0, -1, 0, 0], np.int64)
+        cursors = np.zeros(2 * len(segment.starts), np.int64)
+        state = np.array(machine.START, np.int64)
         room = min(CHUNK, max(256, 4 * len(driving)))
         for at, relation, _ in segment.uses:
             segment.code[at + machine.COUNT] = relation.count
@@ -136,8 +144,7 @@ class Executable:
             written = machine.run(
                 driving, segment.loads, segment.code, segment.starts, registers, cursors, state, limit, chosen, table
             )
-            if written:
-                yield table[:written]
+            yield table[:written]
             room = CHUNK
 
     def _refresh(self, segment: _Segment) -> None:

@@ -43,12 +43,16 @@ def union(parts: Iterable[LocalFacts]) -> LocalFacts:
     for facts in parts:
         for relation, rows in facts.parts.items():
             pieces.setdefault(relation, []).append(rows)
-    return LocalFacts({name: rows[0] if len(rows) == 1 else distinct(np.concatenate(rows)) for name, rows in pieces.items()})
+    return LocalFacts(
+        {name: rows[0] if len(rows) == 1 else distinct(np.concatenate(rows)) for name, rows in pieces.items()}
+    )
 
 
 def gather(pieces: Mapping[str, list[Array]]) -> LocalFacts:
     """Pieces that are known to be disjoint, as one set."""
-    return LocalFacts({name: rows[0] if len(rows) == 1 else np.concatenate(rows) for name, rows in pieces.items() if rows})
+    return LocalFacts(
+        {name: rows[0] if len(rows) == 1 else np.concatenate(rows) for name, rows in pieces.items() if rows}
+    )
 
 
 def distinct(rows: Array) -> Array:

@@ -2,9 +2,10 @@
 
 What      : compiled look-up and insertion for open-addressing tables whose slots hold `tag << 32 | row`.
 Idea      : the tag is the key itself when the key is one column (no second look), and 31 bits of its hash otherwise
-            (the row then confirms). A table has one slot per distinct key; rows with the same key are chained through
-            `links`, so a table can grow without disturbing anybody who walks a chain.
-Invariant : at most 5/8 of the slots are used; -1 marks an empty slot and the end of a chain.
+            (the row then confirms). A table has one slot per distinct key; rows with the same key form a ring through
+            `links`, in the order in which they were stored. A slot points at the last row of its ring, whose link is
+            the first. So a table can grow, and rings can get longer, without disturbing anybody who walks one.
+Invariant : at most 5/8 of the slots are used; -1 marks an empty slot.
 Never     : no marks and no views here.
 
 An index is described by an int64 array: the address of its slots, their number less one (`room`), the address of its
@@ -93,7 +94,7 @@ def same_key(rows: Int, arity: Int, one: Int, other: Int, index: Int) -> bool:
 
 @compiled
 def find_one(slots: Int, room: Int, key: Int) -> Int:
-    """The first row with a one-column key, or -1."""
+    """The last row with a one-column key, or -1."""
     place = home(hash_one(key), room)
     while True:
         slot = load64(slots, place)
@@ -106,7 +107,7 @@ def find_one(slots: Int, room: Int, key: Int) -> Int:
 
 @compiled
 def link(index: Int, rows: Int, arity: Int, row: Int) -> None:
-    """Put a stored row into an index, in front of its chain."""
+    """Put a stored row into an index, at the end of its chain."""
     slots, room, links = load64(index, SLOTS), load64(index, ROOM), load64(index, LINKS)
     is_single = load64(index, WIDTH) == 1
     if is_single:
@@ -121,11 +122,12 @@ def link(index: Int, rows: Int, arity: Int, row: Int) -> None:
         if slot == -1:
             store64(index, KEYS, load64(index, KEYS) + 1)
             store64(slots, place, tag << 32 | row)
-            store32(links, row, -1)
+            store32(links, row, row)
             return
         if slot >> 32 == tag and (is_single or same_key(rows, arity, row_of(slot), row, index)):
             store64(slots, place, tag << 32 | row)
-            store32(links, row, row_of(slot))
+            store32(links, row, load32(links, row_of(slot)))
+            store32(links, row_of(slot), row)
             return
         place = (place + 1) & room
 

@@ -5,7 +5,7 @@ What      : given driving rows and a program (plain integers), enumerates the ma
 Idea      : fused nested index loops with nothing materialised in between; because the program is data, adding a rule
             compiles nothing. When the table is full the machine stops and later resumes where it was.
 Invariant : matches come in a fixed order, each once. Rows may be appended to relations and tables may grow between
-            two calls: cursors are row numbers and chains only grow at their front.
+            two calls: cursors are row numbers, and a ring is walked to what was its last row at the start.
 Never     : no arithmetic (batches.py), no insertion (relation_kernels.py), no Python objects.
 
 A step is a block of integers: operation, address of the rows, arity, address of the marks, care, want, address of the slots,
@@ -28,16 +28,18 @@ EQUAL, DIFFERENT, COPY = 8, 9, 10
     OPERATION, ROWS, ARITY, MARKS, CARE, WANT, SLOTS, ROOM, LINKS, COUNT, ROW_REGISTER, KEY_PAIRS, ACTIONS, DETAILS,
 ) = range(14)  # fmt: skip
 BIND, CHECK = 0, 1
-POSITION, DEPTH, EMITTED, MATCHES = 0, 1, 2, 3
+POSITION, DEPTH, EMITTED, MATCHES, ENTERING = 0, 1, 2, 3, 4
+START = (0, -1, 0, 0, 0)
+FUEL = 1 << 26
 
 _EMPTY, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
 
 
 @compiled
-def _first(code: Array, at: Int, operation: Int, registers: Array) -> Int:
-    """The first row of a step's candidates, or -1."""
+def _last(code: Array, at: Int, operation: Int, registers: Array) -> Int:
+    """The last row of a step's candidates, or -1 if there is none."""
     if operation == SCAN:
-        return np.int64(0) if code[at + COUNT] > 0 else np.int64(-1)
+        return code[at + COUNT] - 1
     details = at + DETAILS
     slots = code[at + SLOTS]
     room = code[at + ROOM]
@@ -103,12 +105,22 @@ def _whole(code: Array, at: Int, registers: Array) -> Int:
 
 
 @compiled
-def _next(code: Array, at: Int, operation: Int, row: Int) -> Int:
-    """The candidate after a row, or -1."""
+def _first(code: Array, at: Int, operation: Int, last: Int) -> Int:
+    """The first of a step's candidates, given the last one."""
+    if last == -1 or operation == WHOLE:
+        return last
     if operation == SCAN:
-        return row + 1 if row + 1 < code[at + COUNT] else np.int64(-1)
-    if operation == WHOLE:
+        return np.int64(0)
+    return load32(code[at + LINKS], last)
+
+
+@compiled
+def _next(code: Array, at: Int, operation: Int, row: Int, last: Int) -> Int:
+    """The candidate after a row, or -1."""
+    if row == last:
         return np.int64(-1)
+    if operation == SCAN:
+        return row + 1
     return load32(code[at + LINKS], row)
 
 
@@ -143,11 +155,12 @@ def _holds(code: Array, at: Int, operation: Int, registers: Array) -> bool:
     if operation == COPY:
         registers[code[details]] = registers[code[details + 1]]
         return True
-    row = _first(code, at, operation - ABSENT_SCAN, registers)
+    last = _last(code, at, operation - ABSENT_SCAN, registers)
+    row = _first(code, at, operation - ABSENT_SCAN, last)
     while row != -1:
         if _fits(code, at, row, registers):
             return False
-        row = _next(code, at, operation - ABSENT_SCAN, row)
+        row = _next(code, at, operation - ABSENT_SCAN, row, last)
     return True
 
 
@@ -179,9 +192,10 @@ def run(
 ) -> Int:
     """Run until the driving rows are used up or the table is full; returns the number of rows written.
 
-    `state` holds the driving position, the depth (-1 between driving rows), the matches written for this driving row
-    and the matches written in all; it is done when the position reaches the number of driving rows. At most `limit`
-    matches are written per driving row.
+    `state` holds the driving position, the depth (-1 between driving rows), the matches written for this driving row,
+    the matches written in all, and whether the step at that depth begins; the run is done when the position reaches
+    the number of driving rows. At most `limit` matches are written per driving row. A run also stops after FUEL candidates,
+    so that whoever watches over budgets is asked now and then. `cursors` has two entries per step.
     """
     steps = starts.shape[0]
     width = chosen.shape[0]
@@ -190,8 +204,9 @@ def run(
     depth = state[DEPTH]
     emitted = state[EMITTED]
     written = np.int64(0)
-    entering = depth == steps
-    while True:
+    entering = state[ENTERING] != 0
+    fuel = FUEL
+    while fuel > 0:
         if depth < 0:
             if position >= driving.shape[0]:
                 break
@@ -228,11 +243,18 @@ def run(
                 if depth < 0:
                     position += 1
             continue
-        row = _first(code, at, operation, registers) if entering else cursors[depth]
+        if entering:
+            last = _last(code, at, operation, registers)
+            row = _first(code, at, operation, last)
+            cursors[steps + depth] = last
+        else:
+            row = cursors[depth]
+            last = cursors[steps + depth]
         is_last = depth == steps - 1
         is_full = False
         while row != -1:
-            following = _next(code, at, operation, row)
+            following = _next(code, at, operation, row, last)
+            fuel -= 1
             if _fits(code, at, row, registers):
                 if not is_last:
                     cursors[depth] = following
@@ -264,5 +286,6 @@ def run(
     state[POSITION] = position
     state[DEPTH] = depth
     state[EMITTED] = emitted
+    state[ENTERING] = entering
     state[MATCHES] += written
     return written

@@ -12,7 +12,7 @@ A relation without columns is stored with one column that is always 0.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -40,9 +40,7 @@ class Index:
         self.slots = _empty_slots(0)
         self._point()
         self.reserve(relation.count)
-        hashing.link_all(
-            self.head.ctypes.data, relation.rows.ctypes.data, relation.rows.shape[1], 0, relation.count
-        )
+        hashing.link_all(self.head.ctypes.data, relation.rows.ctypes.data, relation.rows.shape[1], 0, relation.count)
 
     @property
     def keys(self) -> int:
@@ -91,7 +89,7 @@ class Relation:
         self._indexes: dict[tuple[int, ...], Index] = {}
         self._heads = np.empty(0, np.int64)
         self._journal = np.empty(_LEAST_ROWS, np.int32)
-        self.counts: Array | None = None
+        self.on_move: Callable[[Array], None] | None = None
 
     @property
     def count(self) -> int:
@@ -107,8 +105,6 @@ class Relation:
     def nbytes(self) -> int:
         """The memory that rows, marks and indexes take."""
         arrays = [self.rows, self.marks, self.tags, self.holders, self._journal]
-        if self.counts is not None:
-            arrays.append(self.counts)
         return sum(array.nbytes for array in arrays) + sum(index.nbytes for index in self._indexes.values())
 
     def index(self, columns: tuple[int, ...]) -> Index:
@@ -118,6 +114,10 @@ class Relation:
             found = self._indexes[columns] = Index(columns, self)
             self._refresh()
         return found
+
+    def has_index(self, columns: tuple[int, ...]) -> bool:
+        """Whether an index on these columns is there."""
+        return columns in self._indexes
 
     def distinct(self, column: int) -> int:
         """About how many distinct values a column has, if an index knows; else 0."""
@@ -228,9 +228,6 @@ class Relation:
         """Forget dead rows and build the tables anew."""
         alive = np.empty(self.count, np.int32)
         count = relation_kernels.compact_rows(self.rows, self.marks, self.count, alive)
-        if self.counts is not None:
-            kept = alive >= 0
-            self.counts = self.counts[: self.count][kept]
         self._counters[relation_kernels.COUNT] = count
         self.rows = self.rows[: max(count, _LEAST_ROWS)].copy()
         self.marks = self.marks[: max(count, _LEAST_ROWS)].copy()
@@ -238,6 +235,8 @@ class Relation:
         relation_kernels.fill_tags(self.rows, count, self.tags, self.holders)
         self._indexes = {columns: Index(columns, self) for columns in self._indexes}
         self._refresh()
+        if self.on_move is not None:
+            self.on_move(alive)
 
 
 def _empty_slots(keys: int) -> Array:

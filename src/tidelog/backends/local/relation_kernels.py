@@ -183,9 +183,7 @@ def select_rows(marks: Array, size: Int, care: Int, want: Int, found: Array) -> 
 
 
 @compiled
-def settle_rows(
-    journal: Array, size: Int, marks: Array, copied: Int, shift: Int, kept: Int
-) -> tuple[Int, Int]:
+def settle_rows(journal: Array, size: Int, marks: Array, copied: Int, shift: Int, kept: Int) -> tuple[Int, Int]:
     """End a transaction for the journalled rows.
 
     The marks `copied` (NOW and EXPLICIT, or OLD and WAS_EXPLICIT) are copied `shift` places down (commit) or up
@@ -247,4 +245,3 @@ def compact_rows(rows: Array, marks: Array, size: Int, alive: Array) -> Int:
             marks[count] = marks[row]
         count += 1
     return count
-

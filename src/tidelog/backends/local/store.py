@@ -9,15 +9,16 @@ Never     : no strategy and no user-facing values (see tables.py).
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from tidelog.backends.local import counting, grouping
 from tidelog.backends.local.compiled import Array
+from tidelog.backends.local.counting import Counts
 from tidelog.backends.local.dictionary import Dictionary
 from tidelog.backends.local.executable import Executable
-from tidelog.backends.local.facts import NOTHING, LocalFacts, gather, union
+from tidelog.backends.local.facts import NOTHING, LocalFacts, distinct, gather, union
 from tidelog.backends.local.preparation import NO_DRIVER, Preparation
 from tidelog.backends.local.relation import Relation
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
@@ -31,12 +32,15 @@ Sink = Callable[[LoweredRule, Array], None]
 class LocalStore:
     """Facts of all relations on this machine."""
 
-    def __init__(self) -> None:
-        self.dictionary = Dictionary()
+    def __init__(self, dictionary: Dictionary | None = None) -> None:
+        self.dictionary = Dictionary() if dictionary is None else dictionary
         self.relations: dict[str, Relation] = {}
         self.derivations: Counter[tuple[str, str]] = Counter()
         self.on_progress: Callable[[], None] = lambda: None
         self._prepared: dict[int, Preparation] = {}
+        self._counted: dict[frozenset[str], dict[str, Counts]] = {}
+        self._counted_before = self._counted
+        self._undo: list[Callable[[], None]] = []
 
     # -- for the engine --------------------------------------------------------------------------------------------
 
@@ -67,11 +71,17 @@ class LocalStore:
         """End the transaction: what is NOW becomes OLD."""
         for relation in self.relations.values():
             relation.commit()
+        for counts in (counts for counted in self._counted.values() for counts in counted.values()):
+            counts.tidy()
+        self._counted_before, self._undo = self._counted, []
         for prepared in self._prepared.values():
             prepared.forget_if_outgrown()
 
     def rollback(self) -> None:
         """Undo the transaction."""
+        while self._undo:
+            self._undo.pop()()
+        self._counted = self._counted_before
         for relation in self.relations.values():
             relation.rollback()
 
@@ -201,6 +211,21 @@ class LocalStore:
 
     # -- counts and aggregates -------------------------------------------------------------------------------------
 
+    def is_counted(self, relations: frozenset[str]) -> bool:
+        """Whether the counts of these relations, as one stage, are kept and true."""
+        return relations in self._counted
+
+    def start_counting(self, relations: frozenset[str]) -> None:
+        """Keep counts of these relations as one stage, from no counts and no ranks on."""
+        self.stop_counting(relations)
+        self._counted = {**self._counted, relations: {}}
+
+    def stop_counting(self, relations: Iterable[str]) -> None:
+        """The counts of these relations are no longer true."""
+        gone = [stage for stage in self._counted if not stage.isdisjoint(relations)]
+        if gone:
+            self._counted = {stage: counts for stage, counts in self._counted.items() if stage not in gone}
+
     def count(
         self,
         stage: Stage,
@@ -210,22 +235,66 @@ class LocalStore:
         sign: int,
         phase: str,
     ) -> LocalFacts:
-        """As `derive`, but adds `sign` to the count of the head once per instance."""
-        found: dict[str, list[Array]] = {}
-        self._drive(stage, driving, blocking, matching, phase, self._counter(found, sign))
-        return union(LocalFacts({name: rows}) for name, pieces in found.items() for rows in pieces)
+        """As `derive`, but adds `sign` to the head's count in the instance's round, once per instance."""
+        found: list[LocalFacts] = []
+        for rule, executable, rows in self._driven(stage, driving, blocking, matching):
+            found.extend(self._count(stage, rule, executable, rows, sign, phase))
+        return union(found)
 
     def count_all(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, sign: int, phase: str
     ) -> LocalFacts:
         """As `evaluate`, but counting."""
-        found: dict[str, list[Array]] = {}
-        self._enumerate(stage, rules, matching, phase, self._counter(found, sign))
-        return union(LocalFacts({name: rows}) for name, pieces in found.items() for rows in pieces)
+        prepared = self._preparation(stage)
+        found: list[LocalFacts] = []
+        for rule in rules:
+            executable = prepared.executable(rule, Driver.NOTHING, None, matching)
+            found.extend(self._count(stage, rule, executable, None, sign, phase))
+        return union(found)
 
-    def uncounted(self, facts: LocalFacts) -> LocalFacts:
-        """Those of the given facts whose derivation count is zero."""
-        return LocalFacts({name: counting.zero(self.relations[name], rows) for name, rows in facts.parts.items()})
+    def due(self, facts: LocalFacts) -> tuple[int, LocalFacts, LocalFacts, LocalFacts]:
+        """The facts that have to leave or enter the least round in which one has to; see the protocol."""
+        counted = {name: (self._counts(name), rows) for name, rows in facts.parts.items()}
+        number, *moves = counting.due(counted)
+        leaving, entering, later = map(LocalFacts, moves)
+        return number, leaving, entering, later
+
+    def rank(self, facts: LocalFacts, round_number: int | None) -> None:
+        """Give the facts a rank, or none."""
+        for name, rows in facts.parts.items():
+            self._undo.append(self._counts(name).rank(rows, round_number))
+
+    def _counts(self, name: str) -> Counts:
+        """The counts of a relation that is counted."""
+        stage = next(stage for stage in self._counted if name in stage)
+        if name not in self._counted[stage]:
+            relation = self.relations[name]
+            counts = self._counted[stage][name] = Counts(relation)
+            relation.on_move = counts.moved
+        return self._counted[stage][name]
+
+    def _count(
+        self, stage: Stage, rule: LoweredRule, executable: Executable, rows: Array | None, sign: int, phase: str
+    ) -> Iterator[LocalFacts]:
+        """Count the heads of one rule's instances; `rows` are the driving facts, None without a driver."""
+        name = rule.head.relation
+        relation = self.relation(name, len(rule.head.terms))
+        own = [at for at, join in enumerate(executable.joins) if join.relation in stage.relations]
+        driver = executable.plan.relation if executable.plan.relation in stage.relations else None
+        driving = NO_DRIVER if rows is None else self.relations[executable.plan.relation or ""].rows[rows]
+        for heads, body in executable.instances(driving, own):
+            self.on_progress()
+            if not len(heads):
+                continue
+            facts = relation.store(_with_columns(heads), ANY, Mark(0))
+            rounds = np.zeros(len(facts), np.int64)
+            for column, at in enumerate(own, start=1):
+                rounds = np.maximum(rounds, self._counts(executable.joins[at].relation).ranks(body[:, column]))
+            if driver is not None and rows is not None:
+                rounds = np.maximum(rounds, self._counts(driver).ranks(rows[body[:, 0]]))
+            self.derivations[rule.key, phase] += len(facts)
+            self._undo.append(self._counts(name).add(facts, rounds + 1, sign))
+            yield LocalFacts({name: distinct(facts)})
 
     def regroup(self, rule: GroupRule, changed: LocalFacts, phase: str) -> tuple[LocalFacts, LocalFacts]:
         """The aggregate facts to insert and to delete, given the body facts that changed."""
@@ -250,16 +319,23 @@ class LocalStore:
     def _drive(
         self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching, phase: str, sink: Sink
     ) -> None:
+        for rule, executable, rows in self._driven(stage, driving, blocking, matching):
+            relation = self.relations[executable.plan.relation or ""]
+            self._feed(rule, executable, relation.rows[rows], phase, sink)
+
+    def _driven(
+        self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching
+    ) -> Iterator[tuple[LoweredRule, Executable, Array]]:
+        """Each rule and literal that the facts drive, with the executable and the driving rows."""
         prepared = self._preparation(stage)
         for name, rows in driving.parts.items():
             for rule, literal in prepared.driven.get(name, ()):
-                executable = prepared.executable(rule, Driver.LITERAL, literal, matching)
-                self._feed(rule, executable, self.relations[name].rows[rows], phase, sink)
+                yield rule, prepared.executable(rule, Driver.LITERAL, literal, matching), rows
         for name, rows in blocking.parts.items():
             for rule, literal in prepared.blocked.get(name, ()):
                 executable = prepared.executable(rule, Driver.LITERAL, literal, matching)
-                table = grouping.distinct_on(self.relations[name].rows[rows], executable.plan.columns)
-                self._feed(rule, executable, table, phase, sink)
+                first = grouping.first_of_each(self.relations[name].rows[rows], executable.plan.columns)
+                yield rule, executable, rows[first]
 
     def _enumerate(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, phase: str, sink: Sink
@@ -271,9 +347,10 @@ class LocalStore:
     def _feed(self, rule: LoweredRule, executable: Executable, driving: Array, phase: str, sink: Sink) -> None:
         derived = 0
         for table in executable.heads(driving):
-            derived += len(table)
-            sink(rule, _with_columns(table))
             self.on_progress()
+            if len(table):
+                derived += len(table)
+                sink(rule, _with_columns(table))
         if derived:
             self.derivations[rule.key, phase] += derived
 
@@ -285,16 +362,7 @@ class LocalStore:
 
         return collect
 
-    def _counter(self, found: dict[str, list[Array]], sign: int) -> Sink:
-        def count(rule: LoweredRule, table: Array) -> None:
-            relation = self.relation(rule.head.relation, len(rule.head.terms))
-            found.setdefault(rule.head.relation, []).append(counting.add(relation, relation.store(table, ANY, Mark(0)), sign))
-
-        return count
-
 
 def _with_columns(table: Array) -> Array:
     """Facts without columns are stored with one that is always 0."""
     return table if table.shape[1] else np.zeros((len(table), 1), np.int32)
-
-

@@ -1,0 +1,70 @@
+"""What the engine asks of a backend, beyond the store that strategies use.
+
+What      : a protocol: facts come in from anywhere, versions are kept or undone, facts go out as tables.
+Idea      : the engine knows programs, updates and versions; a backend knows where facts are and how they are encoded.
+Invariant : between `commit` or `rollback` and the next call nothing is half done; readers see the last commit only.
+Never     : no rules beyond those of the schedule it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from tidelog.changes.change import FactTable
+from tidelog.language.terms import Atom
+from tidelog.limits import Budget
+from tidelog.maintenance.schedule import Schedule
+from tidelog.maintenance.store import F, Store
+
+
+class Backend(Protocol[F]):
+    """Where facts live."""
+
+    name: str
+
+    @property
+    def store(self) -> Store[F]:
+        """What strategies work on."""
+
+    def arity(self, relation: str) -> int | None:
+        """The number of columns of a stored relation, None if it is not stored."""
+
+    def relations(self) -> Iterable[str]:
+        """The stored relations, our own hidden ones included."""
+
+    def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> F:
+        """Facts from any source, stored without marks if they are new; refused if they do not fit."""
+
+    def find(self, relation: str, source: object, arity: int | None) -> F:
+        """Those of the facts, from any source, that are in the materialisation."""
+
+    def use(self, schedule: Schedule) -> None:
+        """From now on these rules are maintained; what was prepared for others may be forgotten."""
+
+    def watch(self, budget: Budget) -> None:
+        """Charge further work to this budget."""
+
+    def commit(self) -> None:
+        """Make the version NOW the one that readers see."""
+
+    def rollback(self) -> None:
+        """Undo everything since the last commit."""
+
+    def table(self, relation: str) -> FactTable:
+        """A relation as of the last commit; it follows later commits."""
+
+    def explicit(self, relation: str) -> FactTable:
+        """The explicit facts of a relation as of the last commit."""
+
+    def freeze(self, relation: str, facts: F) -> FactTable:
+        """Facts of one relation, for good."""
+
+    def query(self, pattern: Atom) -> FactTable:
+        """The facts that match a pattern of constants and variables."""
+
+    def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
+        """Recompute everything from the explicit facts; per relation what is missing here and what is too much."""
+
+    def nbytes(self) -> int:
+        """About how much memory the facts take."""

@@ -1,0 +1,183 @@
+"""The local backend: facts in this process.
+
+What      : encodes what comes in, decodes what goes out, and holds the compiled store in between.
+Idea      : facts are checked and encoded before a transaction marks anything, so that refused input changes nothing.
+Invariant : a fact that is stored has as many columns as its relation and the declared types.
+Never     : no strategy (maintenance/) and no program (engine.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from tidelog.backends.local import grouping
+from tidelog.backends.local.compiled import Array
+from tidelog.backends.local.dictionary_kernels import KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_STRING
+from tidelog.backends.local.facts import LocalFacts
+from tidelog.backends.local.store import LocalStore
+from tidelog.backends.local.tables import LiveTable, LocalTable
+from tidelog.changes.change import FactTable
+from tidelog.changes.columns import Columns
+from tidelog.changes.tables import column_name, to_table
+from tidelog.errors import UpdateError
+from tidelog.language.terms import Atom, Constant, Variable
+from tidelog.limits import Budget
+from tidelog.maintenance.recompute import Recompute
+from tidelog.maintenance.schedule import Schedule
+from tidelog.maintenance.transaction import maintain
+from tidelog.planning.views import OLD, Mark, View
+
+_KINDS = {"number": KIND_INT, "unsigned": KIND_INT, "float": KIND_FLOAT, "bool": KIND_BOOL, "symbol": KIND_STRING}
+_EXPLICIT = View(Mark.WAS_EXPLICIT)
+
+
+class LocalBackend:
+    """Facts of one engine, in this process."""
+
+    name = "local"
+
+    def __init__(self, store: LocalStore | None = None) -> None:
+        self.store = store or LocalStore()
+
+    # -- what comes in ---------------------------------------------------------------------------------------------
+
+    def arity(self, relation: str) -> int | None:
+        """The number of columns of a stored relation."""
+        found = self.store.relations.get(relation)
+        return found.arity if found is not None else None
+
+    def relations(self) -> Iterable[str]:
+        """The stored relations."""
+        return tuple(self.store.relations)
+
+    def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
+        """Facts from any source, checked, encoded and stored."""
+        table = self._encoded(to_table(source, relation, arity))
+        if types is not None:
+            self._check_types(relation, table, types)
+        return self.store.intern(relation, table)
+
+    def find(self, relation: str, source: object, arity: int | None) -> LocalFacts:
+        """Those of the facts that are in the materialisation."""
+        columns = to_table(source, relation, arity)
+        encoded = [self.store.dictionary.lookup(column) for column in columns.columns]
+        table = _stacked(encoded, len(columns))
+        return self.store.find(relation, np.ascontiguousarray(table[np.all(table >= 0, axis=1)]))
+
+    def _encoded(self, columns: Columns) -> Array:
+        return _stacked([self.store.dictionary.encode(column) for column in columns.columns], len(columns))
+
+    def _check_types(self, relation: str, table: Array, types: tuple[str, ...]) -> None:
+        for column, name in enumerate(types):
+            wanted = _KINDS.get(name)
+            if wanted is None:
+                continue
+            wrong = np.flatnonzero(self.store.dictionary.kinds[table[:, column]] != wanted)
+            if len(wrong):
+                value = self.store.dictionary.decode(table[wrong[:1], column])[0]
+                raise UpdateError.of(
+                    "E306",
+                    f"{column_name(relation, column + 1)}, row {wrong[0] + 1}: {value!r} is no {name}",
+                    remedy=f"convert the column to {name}, or change the declaration of {relation}",
+                )
+
+    # -- versions --------------------------------------------------------------------------------------------------
+
+    def use(self, schedule: Schedule) -> None:
+        """From now on these rules are maintained."""
+        kept = [scheduled.stage for scheduled in schedule.stages]
+        kept += [scheduled.grounded for scheduled in schedule.stages]
+        kept += [scheduled.recurring for scheduled in schedule.stages]
+        self.store.keep(kept)
+
+    def watch(self, budget: Budget) -> None:
+        """Charge further work to this budget."""
+        limits = budget.limits
+
+        def charge() -> None:
+            budget.check_time()
+            if limits.facts is not None:
+                budget.check_facts(sum(relation.count for relation in self.store.relations.values()))
+            if limits.bytes is not None:
+                budget.check_bytes(self.store.nbytes)
+
+        self.store.on_progress = charge
+
+    def commit(self) -> None:
+        """Make the version NOW the one that readers see."""
+        self.store.commit()
+
+    def rollback(self) -> None:
+        """Undo everything since the last commit."""
+        self.store.rollback()
+
+    def nbytes(self) -> int:
+        """The memory that facts, indexes and constants take."""
+        return self.store.nbytes
+
+    # -- what goes out ---------------------------------------------------------------------------------------------
+
+    def table(self, relation: str) -> FactTable:
+        """A relation as of the last commit."""
+        return LiveTable(self.store.relations[relation], self.store.dictionary)
+
+    def explicit(self, relation: str) -> FactTable:
+        """The explicit facts of a relation."""
+        found = self.store.relations[relation]
+        return LocalTable(found.rows[found.select(_EXPLICIT)], found.arity, self.store.dictionary)
+
+    def freeze(self, relation: str, facts: LocalFacts) -> FactTable:
+        """Facts of one relation, for good."""
+        found = self.store.relations[relation]
+        rows = facts.parts.get(relation, np.empty(0, np.int32))
+        return LocalTable(found.rows[rows], found.arity, self.store.dictionary)
+
+    def query(self, pattern: Atom) -> FactTable:
+        """The facts that match a pattern."""
+        relation = self.store.relations[pattern.relation]
+        columns = tuple(at for at, term in enumerate(pattern.terms) if isinstance(term, Constant))
+        values = [term.value for term in pattern.terms if isinstance(term, Constant)]
+        ids = self.store.dictionary.lookup(values) if values else np.empty(0, np.int32)
+        if np.any(ids < 0):
+            return LocalTable(relation.rows[:0], relation.arity, self.store.dictionary)
+        rows = relation.rows[grouping.matching(relation, columns, np.asarray(ids), OLD)]
+        first: dict[Variable, int] = {}
+        for at, term in enumerate(pattern.terms):
+            if isinstance(term, Variable) and first.setdefault(term, at) != at:
+                rows = rows[rows[:, first[term]] == rows[:, at]]
+        return LocalTable(rows, relation.arity, self.store.dictionary)
+
+    def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
+        """Recompute everything from the explicit facts, and compare."""
+        fresh = LocalBackend(LocalStore(self.store.dictionary))
+        insert = {}
+        for name, relation in self.store.relations.items():
+            rows = relation.rows[relation.select(_EXPLICIT)][:, : relation.arity]
+            if len(rows):
+                insert[name] = fresh.store.intern(name, np.ascontiguousarray(rows))
+        maintain(fresh.store, schedule, Recompute(), delete={}, insert=insert, previous=Schedule(()))
+        fresh.commit()
+        found = {}
+        for name in self.store.relations.keys() | fresh.store.relations.keys():
+            missing, extra = self._compare(fresh, name)
+            if len(missing) or len(extra):
+                found[name] = missing, extra
+        return found
+
+    def _compare(self, other: LocalBackend, name: str) -> tuple[FactTable, FactTable]:
+        mine, theirs = (backend.store.relations.get(name) for backend in (self, other))
+        arity = next(relation.arity for relation in (mine, theirs) if relation is not None)
+        here, there = (
+            relation.rows[relation.select(OLD)] if relation is not None else np.empty((0, max(arity, 1)), np.int32)
+            for relation in (mine, theirs)
+        )
+        missing = grouping.rows_not_in(there, mine, OLD)
+        extra = grouping.rows_not_in(here, theirs, OLD)
+        return LocalTable(missing, arity, self.store.dictionary), LocalTable(extra, arity, self.store.dictionary)
+
+
+def _stacked(columns: list[Array], rows: int) -> Array:
+    """Columns of ids as rows."""
+    return np.column_stack(columns).astype(np.int32, copy=False) if columns else np.zeros((rows, 0), np.int32)

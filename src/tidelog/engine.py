@@ -1,0 +1,348 @@
+"""The engine: the hall where the rooms meet.
+
+What      : keeps a program and its materialisation, takes updates of facts and rules, answers with changes.
+Idea      : the text becomes a checked program, the program a schedule of stages, an update a transaction over the
+            schedule; strategy and backend are chosen by name and know nothing of each other.
+Invariant : the one law: after every update the materialisation equals recomputation from the current rules and explicit
+            facts, and the change is exactly the difference to the version before. An update that fails changes nothing.
+Never     : no join, no fact-by-fact work, no encoding.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tidelog.analysis.impact import impact
+from tidelog.analysis.program_check import check
+from tidelog.backends.backend import Backend
+from tidelog.changes.change import Change, FactTable, FactTables, Stats
+from tidelog.changes.stream import Source, look_ahead
+from tidelog.changes.update import Update, net
+from tidelog.errors import LawError, Problem, UsageError
+from tidelog.language.parser import parse, parse_atom
+from tidelog.language.printer import canonical_text, print_fact, print_rule, rule_key
+from tidelog.language.terms import Program, Rule, Value
+from tidelog.limits import Budget, Limits
+from tidelog.maintenance import marking
+from tidelog.maintenance.counters import Counters
+from tidelog.maintenance.registry import strategy as strategy_named
+from tidelog.maintenance.schedule import Schedule
+from tidelog.maintenance.transaction import Outcome, maintain
+from tidelog.planning.lowered import Stage, is_hidden
+from tidelog.planning.lowering import LoweredProgram, lower
+from tidelog.preview import Preview, preview
+from tidelog.relation import Relation
+
+BACKENDS = ("local", "spark", "auto")
+
+
+class Engine:
+    """A program and its materialisation, kept true."""
+
+    def __init__(
+        self,
+        rules: str | Program = "",
+        *,
+        strategy: str = "auto",
+        backend: str = "local",
+        spark: Any = None,  # noqa: ANN401 - a SparkSession; importing its type would import Spark
+        limits: Limits | None = None,
+    ) -> None:
+        program = parse(rules) if isinstance(rules, str) else rules
+        check(program)
+        self._strategy = strategy_named(strategy)
+        self._backend = _backend(backend, spark)
+        self._limits = limits or Limits()
+        self._program = Program(declarations=program.declarations, inputs=program.inputs, outputs=program.outputs)
+        self._lowered = LoweredProgram(())
+        self._schedule = Schedule(())
+        self._marks: marking.Marks[Any] | None = None
+        self.version = 0
+        facts: dict[str, list[tuple[Value, ...]]] = {}
+        for fact in program.facts:
+            facts.setdefault(fact.relation, []).append(tuple(constant.value for constant in fact.values))
+        self._transact(facts, {}, Program(program.rules, (), *_directives(program)))
+        self.version = 0
+
+    # -- updates ---------------------------------------------------------------------------------------------------
+
+    def apply(
+        self,
+        insert: Mapping[str, object] | None = None,
+        delete: Mapping[str, object] | None = None,
+        add_rules: str | None = None,
+        remove_rules: Sequence[str] = (),
+    ) -> Change:
+        """Apply one update as a transaction: deletions first, then insertions, of rules and of facts."""
+        removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
+        added = parse(add_rules or "")
+        facts: dict[str, object] = dict(insert or {})
+        inline: dict[str, list[tuple[Value, ...]]] = {}
+        for fact in added.facts:
+            inline.setdefault(fact.relation, []).append(tuple(constant.value for constant in fact.values))
+        return self._transact(facts, delete or {}, self._changed_program(added, removed), inline)
+
+    def follow(self, updates: Source, *, latest: bool = False) -> Iterator[Change]:
+        """Apply a stream of updates, one change each, looking one update ahead without waiting for it.
+
+        With `latest` updates that are waiting already are merged before work is spent on them: one change for all.
+        """
+        stream = look_ahead(updates)
+        for update, upcoming in stream:
+            merged = [update]
+            while latest and upcoming() is not None:
+                merged.append(next(stream)[0])
+            yield self.apply_update(update if len(merged) == 1 else net(merged, self._rule_names()))
+            following = upcoming()
+            if following is not None:
+                self._look_ahead(following)
+
+    def apply_update(self, update: Update) -> Change:
+        """Apply an update object, as read from a file or a stream."""
+        return self.apply(update.insert, update.delete, update.add_rules, update.remove_rules)
+
+    def preview(self, add_rules: str | None = None, remove_rules: Sequence[str] = ()) -> Preview:
+        """Which relations a rule change would touch, and about at what cost, without doing it."""
+        removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
+        added = parse(add_rules or "")
+        after = self._changed_program(added, removed)
+        check(after)
+        touched = impact(self._program, added.rules, removed)
+        return preview(touched, self._schedule, Schedule(lower(after.rules).stages), self._backend.store)
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def __getitem__(self, relation: str) -> Relation:
+        arity = self._arity(relation)
+        if arity is None:
+            raise self._unknown(relation)
+        return Relation(relation, arity, self._columns(relation, arity), lambda: self._table(relation))
+
+    def __contains__(self, relation: object) -> bool:
+        return isinstance(relation, str) and self._arity(relation) is not None
+
+    @property
+    def relations(self) -> tuple[str, ...]:
+        """The relations of the program and of the facts, in order of name."""
+        known = {*self._lowered.arities, *self._backend.relations()}
+        known.update(declaration.relation for declaration in self._program.declarations)
+        return tuple(sorted(name for name in known if not is_hidden(name)))
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The present rules, as text."""
+        return tuple(print_rule(rule) for rule in self._program.rules)
+
+    @property
+    def program(self) -> Program:
+        """The present program, without facts."""
+        return self._program
+
+    @property
+    def strategy(self) -> str:
+        """The name of the strategy."""
+        return self._strategy.name
+
+    @property
+    def backend(self) -> str:
+        """The name of the backend."""
+        return self._backend.name
+
+    def explicit(self, relation: str) -> FactTable:
+        """The explicit facts of a relation."""
+        if self._arity(relation) is None:
+            raise self._unknown(relation)
+        return self._backend.explicit(relation) if self._backend.arity(relation) is not None else FactTables()[relation]
+
+    def query(self, pattern: str) -> FactTable:
+        """The facts that match a pattern such as `path("a", x)`; a variable that occurs twice means equal values."""
+        atom = parse_atom(pattern)
+        arity = self._arity(atom.relation)
+        if arity is None:
+            raise self._unknown(atom.relation)
+        if arity != len(atom.terms):
+            raise UsageError.of(
+                "E804",
+                f"{atom.relation} has {arity} columns, the pattern has {len(atom.terms)}",
+                place=atom.place,
+                remedy="write one term per column, _ for any value",
+            )
+        return self._backend.query(atom) if self._backend.arity(atom.relation) is not None else FactTables()[pattern]
+
+    def verify(self) -> None:
+        """Check the one law: raise a LawError if the materialisation differs from recomputation."""
+        problems = []
+        for relation, (missing, extra) in self._backend.differences(self._schedule).items():
+            for word, table in (("lacks", missing), ("has too much", extra)):
+                for fact in list(table)[:3]:
+                    problems.append(Problem("E901", f"the materialisation {word}: {print_fact(relation, fact)}"))
+        if problems:
+            raise LawError(problems)
+
+    # -- within ----------------------------------------------------------------------------------------------------
+
+    def _transact(
+        self,
+        insert: Mapping[str, object],
+        delete: Mapping[str, object],
+        program: Program,
+        inline: Mapping[str, object] | None = None,
+    ) -> Change:
+        """Everything or nothing."""
+        started = time.perf_counter()
+        lowered, schedule = self._lowered, self._schedule
+        if program.rules != self._program.rules:
+            check(program)
+            lowered = _sharing_stages(lower(program.rules), self._lowered)
+            schedule = Schedule(lowered.stages)
+        budget = Budget(self._limits)
+        self._backend.watch(budget)
+        marks, self._marks = self._marks, None
+        try:
+            gone = {
+                name: self._backend.find(name, source, self._known_arity(name, lowered))
+                for name, source in delete.items()
+            }
+            come = self._interned(insert, program, lowered)
+            for name, facts in self._interned(inline or {}, program, lowered).items():
+                come[name] = self._backend.store.union([come[name], facts]) if name in come else facts
+            outcome = maintain(
+                self._backend.store,
+                schedule,
+                self._strategy,
+                delete=gone,
+                insert=come,
+                previous=self._schedule,
+                budget=budget,
+                marks=marks,
+            )
+            change = self._change(outcome, budget, started)
+            self._backend.commit()
+        except BaseException:
+            self._backend.rollback()
+            raise
+        self._program, self._lowered = program, lowered
+        if schedule is not self._schedule:
+            self._schedule = schedule
+            self._backend.use(schedule)
+        self.version += 1
+        return change
+
+    def _interned(self, facts: Mapping[str, object], program: Program, lowered: LoweredProgram) -> dict[str, Any]:
+        types = {declaration.relation: declaration.columns for declaration in program.declarations}
+        come = {}
+        for name, source in facts.items():
+            if is_hidden(name):
+                raise UsageError.of(
+                    "E805", f"relation names must not begin with @: {name}", remedy="choose another name"
+                )
+            columns = tuple(kind for _, kind in types[name]) if name in types else None
+            come[name] = self._backend.intern(name, source, columns, self._known_arity(name, lowered))
+        return come
+
+    def _change(self, outcome: Outcome[Any], budget: Budget, started: float) -> Change:
+        inserted, deleted = (
+            FactTables(
+                {name: self._backend.freeze(name, facts) for name, facts in net_facts.items() if not is_hidden(name)}
+            )
+            for net_facts in (outcome.inserted, outcome.deleted)
+        )
+        stats = _stats(outcome.counters, budget, self._strategy.name)
+        stats.seconds = time.perf_counter() - started
+        return Change(inserted, deleted, stats, self.version + 1)
+
+    def _changed_program(self, added: Program, removed: Sequence[str]) -> Program:
+        """The program after a rule change; unknown and repeated rules are refused or ignored."""
+        kept: list[Rule] = list(self._program.rules)
+        for name in removed:
+            left = [rule for rule in kept if name not in (rule.name, canonical_text(rule), print_rule(rule))]
+            if len(left) == len(kept):
+                raise UsageError.of(
+                    "E803",
+                    f"there is no rule {name}",
+                    remedy="give a rule's name or its canonical text; see engine.rules",
+                )
+            kept = left
+        kept.extend(rule for rule in added.rules if rule not in kept)
+        if not added.declarations and len(kept) == len(self._program.rules) and tuple(kept) == self._program.rules:
+            return self._program
+        declarations = (*self._program.declarations, *added.declarations)
+        return Program(tuple(kept), (), declarations, self._program.inputs, self._program.outputs)
+
+    def _look_ahead(self, upcoming: Update) -> None:
+        """Mark what the next update will delete, between two transactions."""
+        if not self._strategy.uses_marks or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
+            return
+        found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
+        passes_on = self._strategy.name == "dred-mark"
+        self._marks = marking.look_ahead(self._backend.store, self._schedule, found, passes_on=passes_on)
+        self._backend.commit()
+
+    def _rule_names(self) -> frozenset[str]:
+        return frozenset(key for rule in self._program.rules for key in (rule_key(rule), canonical_text(rule)))
+
+    def _table(self, relation: str) -> FactTable:
+        return self._backend.table(relation) if self._backend.arity(relation) is not None else FactTables()[relation]
+
+    def _arity(self, relation: str) -> int | None:
+        if is_hidden(relation):
+            return None
+        return self._known_arity(relation, self._lowered)
+
+    def _known_arity(self, relation: str, lowered: LoweredProgram) -> int | None:
+        if relation in lowered.arities:
+            return lowered.arities[relation]
+        for declaration in self._program.declarations:
+            if declaration.relation == relation:
+                return len(declaration.columns)
+        return self._backend.arity(relation)
+
+    def _columns(self, relation: str, arity: int) -> tuple[str, ...]:
+        for declaration in self._program.declarations:
+            if declaration.relation == relation:
+                return tuple(name for name, _ in declaration.columns)
+        return tuple(f"c{number}" for number in range(1, arity + 1))
+
+    def _unknown(self, relation: str) -> UsageError:
+        known = ", ".join(self.relations[:8]) or "none yet"
+        return UsageError.of("E802", f"there is no relation {relation!r}", remedy=f"known relations: {known}")
+
+
+def _directives(program: Program) -> tuple[Any, Any, Any]:
+    return program.declarations, program.inputs, program.outputs
+
+
+def _sharing_stages(lowered: LoweredProgram, before: LoweredProgram) -> LoweredProgram:
+    """The same stages as before where they are equal, so that what is prepared for them stays in use."""
+    known: dict[Stage, Stage] = {stage: stage for stage in before.stages}
+    return LoweredProgram(tuple(known.get(stage, stage) for stage in lowered.stages), lowered.arities)
+
+
+def _stats(counters: Counters, budget: Budget, strategy: str) -> Stats:
+    """What maintenance counted, in the words of `change.stats`."""
+    values = counters.values
+    stats = Stats(rounds=budget.rounds, derivations=dict(counters.derivations))
+    for name in ("overdeleted", "rederived", "checked", "backward", "forward", "deletions", "insertions", "marks"):
+        setattr(stats, name, values[name])
+    stats.no_ops = values["ignored deletions"] + values["ignored insertions"]
+    for sentence in counters.choices:
+        component, _, reason = sentence.removeprefix("component ").partition(": ")
+        stats.strategies[component] = (reason.partition(",")[0], sentence)
+    if not counters.choices:
+        stats.strategies["all"] = (strategy, "chosen by the user")
+    return stats
+
+
+def _backend(name: str, spark: Any) -> Backend[Any]:  # noqa: ANN401
+    """The backend of that name; backends are imported when they are first used."""
+    if name in ("local", "auto"):
+        from tidelog.backends.local.backend import LocalBackend
+
+        return LocalBackend()
+    if name == "spark":
+        from tidelog.backends.spark.backend import SparkBackend
+
+        return SparkBackend(spark)
+    raise UsageError.of("E811", f"there is no backend {name!r}", remedy=f"use one of: {', '.join(BACKENDS)}")
