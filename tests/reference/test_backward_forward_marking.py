@@ -10,11 +10,11 @@ from tidelog.reference.algorithm import Update
 from tidelog.reference.backward_forward_marking import (
     BackwardForwardMarking,
     BackwardForwardSharedMarks,
-    BackwardForwardSkippingDelayed,
 )
 from tidelog.reference.dred_marking import DRedMarking
 from tidelog.reference.facts import to_fact
 from tidelog.reference.recompute import materialise
+from tidelog.reference.tables import AllAffectedFirst, DelayedUnchecked
 
 EXAMPLE_3 = """
     q(x) :- p1(x), p2(x).
@@ -102,7 +102,7 @@ def test_shared_marks_reach_facts_derived_long_ago():
 
 
 @pytest.mark.parametrize(
-    "kind", [BackwardForwardMarking, BackwardForwardSharedMarks, BackwardForwardSkippingDelayed, DRedMarking]
+    "kind", [BackwardForwardMarking, BackwardForwardSharedMarks, DelayedUnchecked, AllAffectedFirst, DRedMarking]
 )
 @pytest.mark.parametrize("seed", range(8))
 def test_marks_never_change_a_result(kind, seed):

@@ -28,9 +28,14 @@ from tidelog.reference.stratified import Step
 
 
 class BackwardForwardMarking(LookAheadAlgorithm):
-    """B/F with marking. `trace` lists the blocks of the last update with the facts they acted on."""
+    """B/F with marking. `trace` lists the blocks of the last update with the facts they acted on.
+
+    The flags are liberties that the authors' program seems to take with block c); as printed, a head that is already
+    delayed is checked, and one rule is applied at a time. They change counters, never results.
+    """
 
     checks_delayed_heads = True
+    applies_one_rule_at_a_time = True
 
     def __init__(self, program: Program) -> None:
         self.marked = FactSet()  # explicit facts that U2 deletes
@@ -101,12 +106,6 @@ class BackwardForwardSharedMarks(BackwardForwardMarking):
         )
 
 
-class BackwardForwardSkippingDelayed(BackwardForwardSharedMarks):
-    """Shared marks, and a delayed head, which is proved already, is not checked in block c); for `tables.py`."""
-
-    checks_delayed_heads = False
-
-
 class _Loop:
     """The sets of Algorithm 1 for one stratum, and its blocks as methods; each says whether it could act."""
 
@@ -173,16 +172,19 @@ class _Loop:
 
     def _c(self, instances: Iterator[Instance | None]) -> bool:
         """Determine facts affected by deletion."""
+        is_done = False
         for instance in instances:
             if instance is None:
-                return False
+                break
             if instance.head in self.Y and not self.algorithm.checks_delayed_heads:
                 continue
             if instance.head not in self.W and instance.head not in self.C:  # line 23
                 self._wait([instance.head])  # line 24
                 self.count["deletions"] += 1
-                return self._note("c", instance.head)
-        return False
+                is_done = self._note("c", instance.head)
+                if self.algorithm.applies_one_rule_at_a_time:
+                    break
+        return is_done
 
     def _d(self) -> bool:
         """Delete facts that cannot be proven."""
