@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from tidelog.analysis.impact import impact
@@ -176,8 +177,8 @@ class Engine:
         problems = []
         for relation, (missing, extra) in self._backend.differences(self._schedule).items():
             for word, table in (("lacks", missing), ("has too much", extra)):
-                for fact in list(table)[:3]:
-                    problems.append(Problem("E901", f"the materialisation {word}: {print_fact(relation, fact)}"))
+                shown = (print_fact(relation, fact) for fact in islice(table, 3))
+                problems += [Problem("E901", f"the materialisation {word}: {fact}") for fact in shown]
         if problems:
             raise LawError(problems)
 

@@ -113,7 +113,7 @@ class _Lowering:
 
 def _group(rule: Rule, position: int, aggregate: Aggregate) -> tuple[Variable, ...]:
     """The variables of the aggregate's body and value that also occur elsewhere in the rule."""
-    elsewhere = {variable for variable in variables(rule.head)} | {
+    elsewhere = set(variables(rule.head)) | {
         variable for other, literal in enumerate(rule.body) if other != position for variable in variables(literal)
     }
     inside = [variable for literal in aggregate.body for variable in variables(literal)]
@@ -176,8 +176,10 @@ def _stages(lowering: _Lowering) -> Iterator[Stage]:
     for rule in lowering.rules:
         by_head.setdefault(rule.head.relation, []).append(rule)
         stand_ins.append(Rule(rule.head, rule.body, rule.key, rule.source.place))
-    for group in lowering.groups.values():
-        stand_ins.append(Rule(Atom(group.relation, ()), (Atom(group.body_relation, ()),), group.relation))
+    stand_ins.extend(
+        Rule(Atom(group.relation, ()), (Atom(group.body_relation, ()),), group.relation)
+        for group in lowering.groups.values()
+    )
     for component in components(tuple(stand_ins)):
         rules = tuple(rule for relation in sorted(component.relations) for rule in by_head.get(relation, ()))
         groups = tuple(lowering.groups[name] for name in sorted(component.relations) if name in lowering.groups)

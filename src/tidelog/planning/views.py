@@ -34,12 +34,15 @@ class Mark(IntFlag):
     CANDIDATE = 1 << 14  #: the strategy's own, for one schedule step
 
 
+NO_MARKS = Mark(0)
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """The facts that carry every mark of `inside` and none of `outside`."""
 
-    inside: Mark = Mark(0)
-    outside: Mark = Mark(0)
+    inside: Mark = NO_MARKS
+    outside: Mark = NO_MARKS
 
     @property
     def care(self) -> int:

@@ -140,7 +140,7 @@ class Counts:
 
 
 def due(counted: dict[str, tuple[Counts, Array]]) -> tuple[int, dict[str, Array], dict[str, Array], dict[str, Array]]:
-    """Facts whose rank is not their first round: the least such round, who leaves it, who enters it, who is due later."""
+    """Facts whose rank is not their first round: the least such round, who leaves it, who enters it, who is later."""
     found: dict[str, tuple[Array, Array, Array]] = {}
     for name, (counts, facts) in counted.items():
         rows = distinct(facts)

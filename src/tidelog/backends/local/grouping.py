@@ -53,7 +53,7 @@ def first_of_each(table: Array, columns: Sequence[Column]) -> Array:
     order = np.lexsort(table[:, kept].T[::-1])
     ordered = table[order][:, kept]
     changes = np.any(ordered[1:] != ordered[:-1], axis=1)
-    return order[np.concatenate([[True], changes])]
+    return np.asarray(order[np.concatenate([[True], changes])])
 
 
 def distinct_rows(table: Array) -> Array:

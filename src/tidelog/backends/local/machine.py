@@ -8,9 +8,9 @@ Invariant : matches come in a fixed order, each once. Rows may be appended to re
             two calls: cursors are row numbers, and a ring is walked to what was its last row at the start.
 Never     : no arithmetic (batches.py), no insertion (relation_kernels.py), no Python objects.
 
-A step is a block of integers: operation, address of the rows, arity, address of the marks, care, want, address of the slots,
-room, address of the links, number of rows, row register (or -1), number of key pairs, number of actions, then the key pairs
-(column, register) and the actions (column, register, kind).
+A step is a block of integers: operation, address of the rows, arity, address of the marks, care, want, address of the
+slots, room, address of the links, number of rows, row register (or -1), number of key pairs, number of actions, then
+the key pairs (column, register) and the actions (column, register, kind).
 """
 
 from __future__ import annotations
@@ -149,9 +149,9 @@ def _holds(code: Array, at: Int, operation: Int, registers: Array) -> bool:
     """Whether a step without alternatives holds: a comparison of registers, a copy, or an absence."""
     details = at + DETAILS
     if operation == EQUAL:
-        return registers[code[details]] == registers[code[details + 1]]
+        return bool(registers[code[details]] == registers[code[details + 1]])
     if operation == DIFFERENT:
-        return registers[code[details]] != registers[code[details + 1]]
+        return bool(registers[code[details]] != registers[code[details + 1]])
     if operation == COPY:
         registers[code[details]] = registers[code[details + 1]]
         return True
@@ -194,8 +194,8 @@ def run(
 
     `state` holds the driving position, the depth (-1 between driving rows), the matches written for this driving row,
     the matches written in all, and whether the step at that depth begins; the run is done when the position reaches
-    the number of driving rows. At most `limit` matches are written per driving row. A run also stops after FUEL candidates,
-    so that whoever watches over budgets is asked now and then. `cursors` has two entries per step.
+    the number of driving rows. At most `limit` matches are written per driving row. A run also stops after FUEL
+    candidates, so that whoever watches over budgets is asked now and then. `cursors` has two entries per step.
     """
     steps = starts.shape[0]
     width = chosen.shape[0]

@@ -10,25 +10,31 @@ Never     : called from interpreted code.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+Part: TypeAlias = Any
+"""A piece of the compiler: a type, a value, a builder. Neither Numba nor llvmlite has types for them."""
 
-def _loader(number_type: Any, width: int) -> Callable[..., Any]:
+
+def _place(builder: Part, element: Part, address: Part, index: Part) -> Part:
+    pointer = builder.inttoptr(address, element.as_pointer())
+    return builder.gep(pointer, [index], source_etype=element)
+
+
+def _loader(number_type: Part, width: int) -> Callable[..., Any]:
     """An intrinsic that loads one integer of the given width and returns it as int64."""
+    element: Part = ir.IntType(width)  # type: ignore[no-untyped-call]
 
     @intrinsic
-    def load(typing: Any, address: Any, index: Any) -> Any:
+    def load(typing: Part, address: Part, index: Part) -> Part:
         del typing, address, index
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            element = ir.IntType(width)
-            pointer = builder.inttoptr(arguments[0], element.as_pointer())
-            place = builder.gep(pointer, [arguments[1]], source_etype=element)
-            value = builder.load(place, typ=element)
+        def generate(context: Part, builder: Part, signature: Part, arguments: Part) -> Part:
+            value = builder.load(_place(builder, element, *arguments), typ=element)
             return context.cast(builder, value, number_type, signature.return_type)
 
         return types.int64(types.int64, types.int64), generate
@@ -36,19 +42,17 @@ def _loader(number_type: Any, width: int) -> Callable[..., Any]:
     return load
 
 
-def _storer(number_type: Any, width: int) -> Callable[..., Any]:
+def _storer(number_type: Part, width: int) -> Callable[..., Any]:
     """An intrinsic that stores one integer of the given width."""
+    element: Part = ir.IntType(width)  # type: ignore[no-untyped-call]
 
     @intrinsic
-    def store(typing: Any, address: Any, index: Any, value: Any) -> Any:
+    def store(typing: Part, address: Part, index: Part, value: Part) -> Part:
         del typing, address, index, value
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            element = ir.IntType(width)
-            pointer = builder.inttoptr(arguments[0], element.as_pointer())
-            place = builder.gep(pointer, [arguments[1]], source_etype=element)
+        def generate(context: Part, builder: Part, signature: Part, arguments: Part) -> Part:
             narrow = context.cast(builder, arguments[2], signature.args[2], number_type)
-            builder.store(narrow, place)
+            builder.store(narrow, _place(builder, element, arguments[0], arguments[1]))
             return context.get_dummy_value()
 
         return types.void(types.int64, types.int64, types.int64), generate
@@ -59,6 +63,5 @@ def _storer(number_type: Any, width: int) -> Callable[..., Any]:
 load16 = _loader(types.uint16, 16)
 load32 = _loader(types.int32, 32)
 load64 = _loader(types.int64, 64)
-store16 = _storer(types.uint16, 16)
 store32 = _storer(types.int32, 32)
 store64 = _storer(types.int64, 64)

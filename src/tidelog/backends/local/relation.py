@@ -3,8 +3,8 @@
 What      : the arrays of one relation and their growth; the work itself is done by kernels.
 Idea      : a fact is a row number, sets of facts are arrays of row numbers or marks; a row whose marks are gone stays
             where it is until many have gone, so that deleting and re-inserting move nothing.
-Invariant : rows are distinct; every index holds every row; `epoch` changes whenever an array may have moved. Unless there are
-            bare rows, every stored row carries NOW or NEXT.
+Invariant : rows are distinct; every index holds every row; `epoch` changes whenever an array may have moved. Unless
+            there are bare rows, every stored row carries NOW or NEXT.
 Never     : no rules, no constants, no strategy.
 
 A relation without columns is stored with one column that is always 0.
@@ -18,7 +18,7 @@ import numpy as np
 
 from tidelog.backends.local import hashing, relation_kernels
 from tidelog.backends.local.compiled import Array
-from tidelog.planning.views import Mark, View
+from tidelog.planning.views import NO_MARKS, Mark, View
 
 _KEPT = int(Mark.MARKED | Mark.POSITIVE)
 _NEW = int(Mark.NOW | Mark.EXPLICIT)
@@ -104,7 +104,7 @@ class Relation:
     @property
     def nbytes(self) -> int:
         """The memory that rows, marks and indexes take."""
-        arrays = [self.rows, self.marks, self.tags, self.holders, self._journal]
+        arrays: list[Array] = [self.rows, self.marks, self.tags, self.holders, self._journal]
         return sum(array.nbytes for array in arrays) + sum(index.nbytes for index in self._indexes.values())
 
     def index(self, columns: tuple[int, ...]) -> Index:
@@ -156,7 +156,7 @@ class Relation:
         )  # fmt: skip
         return found[:hits]
 
-    def restrict(self, chosen: Array, view: View, add: Mark = Mark(0)) -> Array:
+    def restrict(self, chosen: Array, view: View, add: Mark = NO_MARKS) -> Array:
         """Those of the chosen rows that are in the view; they get the marks."""
         if add:
             self._reserve_journal(len(chosen))

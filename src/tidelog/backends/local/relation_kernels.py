@@ -53,7 +53,7 @@ def _probe(table: Array, at: Int, tag: np.uint64, rows: Array, tags: Array, hold
 
 @compiled
 def _is_same(table: Array, at: Int, rows: Array, row: Int) -> bool:
-    for column in range(rows.shape[1]):
+    for column in range(rows.shape[1]):  # noqa: SIM110 - a generator does not compile
         if rows[row, column] != table[at, column]:
             return False
     return True

@@ -2,7 +2,7 @@
 
 What      : relations, dictionary and prepared plans; every call is a few kernel runs per rule, in bounded chunks.
 Idea      : a call for heads runs the join machine and stores what comes out; marks make each head count once.
-Invariant : the cost of a call follows the instances it enumerates and the facts it is given, never the relations' sizes.
+Invariant : a call costs what it enumerates and the facts it is given, whatever the sizes of the relations.
 Never     : no strategy and no user-facing values (see tables.py).
 """
 
@@ -23,7 +23,7 @@ from tidelog.backends.local.preparation import NO_DRIVER, Preparation
 from tidelog.backends.local.relation import Relation
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver
-from tidelog.planning.views import ANY, Mark, Matching, View
+from tidelog.planning.views import ANY, NO_MARKS, Mark, Matching, View
 
 Sink = Callable[[LoweredRule, Array], None]
 """Takes the heads that a rule derives, a chunk at a time."""
@@ -126,7 +126,7 @@ class LocalStore:
                 found[name] = relation.restrict(relation.journal, view)
         return LocalFacts(found)
 
-    def mark(self, facts: LocalFacts, add: Mark = Mark(0), remove: Mark = Mark(0)) -> None:
+    def mark(self, facts: LocalFacts, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
         """Give and take marks."""
         for name, rows in facts.parts.items():
             self.relations[name].mark(rows, add, remove)
