@@ -61,6 +61,16 @@ def test_types_by_looks(tmp_path):
     ]
 
 
+def test_whole_floats_still_look_like_floats(tmp_path):
+    """1.0 must not be written as 1, which reads back as another constant."""
+    facts = [(1.0,), (-3.0,), (1e300,), (0.0,)]
+    for ending in (".csv", ".facts"):
+        path = write_file(tmp_path / f"p{ending}", to_table(facts, "p"))
+        assert identities(read_file(path, "p")) == identities(facts)
+    path = write_file(tmp_path / "whole.csv", to_table(facts[:2], "p"))
+    assert identities(read_file(path, "p")) == identities(facts[:2])
+
+
 def test_declarations_win_over_looks(tmp_path):
     """`007` declared a symbol keeps its zeros, a number declared float is one; `any` looks."""
     (tmp_path / "p.facts").write_text("007\t1\t1\n")

@@ -62,6 +62,13 @@ def test_the_net_update_has_the_effect_of_all(stream, start):
     assert not gone & set(both)
 
 
+def test_removing_a_rule_that_was_added_again():
+    """A rule that was there before and is added once more, which changes nothing, must still go when it is removed."""
+    updates = [Update.of(add_rules=RULES[0]), Update.of(remove_rules=["r1"])]
+    assert net(updates, {"r1"}) == Update(remove_rules=("r1",))
+    assert net(updates).is_empty
+
+
 @given(stream=streams())
 def test_updates_survive_a_file(tmp_path_factory, stream):
     """JSON keeps 1, 1.0, true and "1" apart."""
