@@ -28,7 +28,7 @@ def draw_case(seed: int) -> Case:
     rng = Random(seed)
     world = draw_world(rng)
     program = draw_program(rng, world)
-    return Case(program, UpdateMaker(rng, world, program).stream(rng.randint(3, 7)), seed)
+    return Case(program, UpdateMaker(rng, world, program).stream(rng.randint(2, 6)), seed)
 
 
 class UpdateMaker:
