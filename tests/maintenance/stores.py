@@ -1,6 +1,7 @@
 """Every store that strategies are tested on, behind the same few calls with Python values.
 
-What      : `STORES` makes an empty store by name. `set` is the naive twin, `local` the compiled store, which wants encoded rows.
+What      : `STORES` makes an empty store by name. `set` is the naive twin, `local` the compiled store, which wants
+            encoded rows.
 Invariant : a strategy test takes its stores from here, so that a new backend is tested by adding one line.
 """
 
