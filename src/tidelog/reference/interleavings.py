@@ -2,7 +2,7 @@
 
 What      : `explore` walks through all states that a transition system can reach from a start with given updates,
             counts the ways through them, and collects the results they end in; `python -m
-            tidelog.reference.interleavings` prints a table for Examples 1-4.
+            tidelog.reference.interleavings` prints a table for Examples 1-4 and the case that section 3.1.1 adds.
 Idea      : states are values, so equal states are explored once; the number of interleavings is the number of paths
             from the start to an end, which one pass over the finished states adds up.
 Invariant : a run without end is found: a state that can be reached from itself raises E901, and states without end,
@@ -62,6 +62,7 @@ EXAMPLES = (
         (update("AD"), update(delete="A")),
     ),
     Example("4 duplicate derivation", rules("A->B", "A->C"), frozenset("A"), (update(delete="A"), update("A"))),
+    Example("3.1.1 another way into the cycle", CYCLE + rules("D->C"), frozenset(), (update("AD"), update(delete="A"))),
 )
 
 ALGORITHMS: tuple[tuple[str, type[FullyDynamic]], ...] = (("dred", DynamicDRed), ("counting", DynamicCounting))
@@ -128,7 +129,7 @@ def consecutive(system: FullyDynamic, start: State, updates: Sequence[Update]) -
 
 def table() -> Iterator[str]:
     """One line per example and algorithm."""
-    yield f"{'example':32}{'algorithm':12}{'states':>9}{'interleavings':>24}{'longest':>9}{'end results':>13}  facts"
+    yield f"{'example':34}{'algorithm':12}{'states':>9}{'interleavings':>24}{'longest':>9}{'end results':>13}  facts"
     for example in EXAMPLES:
         for name, algorithm in ALGORITHMS:
             system = algorithm(example.rules)
@@ -137,7 +138,7 @@ def table() -> Iterator[str]:
             facts = " or ".join("{" + ", ".join(sorted(map(str, result))) + "}" for result in found.results)
             verdict = "" if found.results == {consecutive(system, start, example.updates)} else "  WRONG"
             yield (
-                f"{example.name:32}{name:12}{found.states:>9,}{found.interleavings:>24,}{found.longest:>9}"
+                f"{example.name:34}{name:12}{found.states:>9,}{found.interleavings:>24,}{found.longest:>9}"
                 f"{len(found.results):>13}  {facts}{verdict}"
             )
 
