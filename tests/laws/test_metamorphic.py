@@ -9,7 +9,7 @@ from itertools import cycle
 
 import pytest
 
-from tests.differential.engines import Change, Declined, Factory, NetChange, ReferenceEngine, reference_engines
+from tests.differential.engines import Change, Declined, Factory, Facts, NetChange, ReferenceEngine, reference_engines
 from tests.differential.updates import draw_case
 from tests.laws.metamorphic import LAWS
 from tidelog.language.terms import Program
@@ -52,22 +52,27 @@ def test_engines_keep_the_laws_long(law: str) -> None:
 
 
 class Superstitious(ReferenceEngine):
-    """An engine to which everything matters that must not: it drops the first rule and each third change."""
+    """An engine to which everything matters that must not: names, the order and length of rules, when an update comes."""
 
     def __init__(self, program: Program) -> None:
-        super().__init__(Recompute, Program(program.rules[1:], program.facts, program.declarations))
+        short = tuple(rule for rule in program.rules[1:] if len(rule.body) <= 3)
+        super().__init__(Recompute, Program(short, program.facts, program.declarations))
         self._updates = 0
 
     def apply(self, *arguments: object, **named: object) -> Change:
-        """The change, or now and then nothing, or the reverse."""
+        """The change, or every other time its reverse."""
         change = super().apply(*arguments, **named)  # type: ignore[arg-type]
         self._updates += 1
-        return change if self._updates % 3 else NetChange(change.deleted, change.inserted)
+        return change if self._updates % 2 else NetChange(change.deleted, change.inserted)
+
+    def facts(self) -> Facts:
+        """Everything except what has a name from the beginning of the alphabet."""
+        return {name: facts for name, facts in super().facts().items() if name > "h"}
 
 
-@pytest.mark.parametrize("law", set(LAWS) - {"renaming_changes_names_only", "redundant_atoms_change_nothing"})
+@pytest.mark.parametrize("law", LAWS)
 def test_laws_can_be_broken(law: str) -> None:
-    """A law that a wrong engine keeps on every case would be no law; the two left out do not see this fault."""
+    """A law that a wrong engine keeps on every case would be no law."""
     broken = 0
     for seed in range(40):
         try:
