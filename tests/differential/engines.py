@@ -185,6 +185,15 @@ def public_engines(strategies: Iterable[str], **options: Any) -> dict[str, Facto
     return {strategy: _public(strategy, options) for strategy in strategies}
 
 
+STRATEGIES: tuple[str, ...] = ()
+"""The strategies of `tidelog.Engine` that golden, random and metamorphic tests run beside the reference."""
+
+
+def engines_under_test() -> dict[str, Factory]:
+    """What every default test of agreement runs."""
+    return {**reference_engines(), **public_engines(STRATEGIES)}
+
+
 def engine_named(name: str, **options: Any) -> Factory:
     """One engine: `reference-<algorithm>`, or a strategy of `tidelog.Engine`."""
     known = reference_engines()

@@ -1,6 +1,6 @@
 """Every engine keeps the metamorphic relations on random cases.
 
-`ENGINES` is the list to extend; cases are dealt out to the engines by turns, so that every law meets every engine.
+Cases are dealt out to the engines by turns, so that every law meets every engine.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from itertools import cycle
 
 import pytest
 
-from tests.differential.engines import Change, Declined, Factory, Facts, NetChange, ReferenceEngine, reference_engines
+from tests.differential.engines import Change, Declined, Factory, Facts, NetChange, ReferenceEngine, engines_under_test
 from tests.differential.updates import draw_case
 from tests.laws.metamorphic import LAWS
 from tidelog.language.terms import Program
 from tidelog.reference.recompute import Recompute
 
-ENGINES: dict[str, Factory] = {**reference_engines()}
+ENGINES: dict[str, Factory] = engines_under_test()
 
 FAST, LONG = 45, 750
 """Cases per law: 7 laws make 315 and 5,250."""
@@ -52,7 +52,7 @@ def test_engines_keep_the_laws_long(law: str) -> None:
 
 
 class Superstitious(ReferenceEngine):
-    """An engine to which everything matters that must not: names, the order and length of rules, when an update comes."""
+    """An engine to which everything matters that must not: names, order, the length of rules, the time."""
 
     def __init__(self, program: Program) -> None:
         short = tuple(rule for rule in program.rules[1:] if len(rule.body) <= 3)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.differential.engines import Declined, Engine, Factory, LookAhead, reference_engines
+from tests.differential.engines import Declined, Engine, Factory, LookAhead, engines_under_test
 from tests.differential.harness import keys
 from tests.differential.liveness import recursive_rules
 from tests.differential.oracle import model
@@ -15,7 +15,7 @@ from tests.programs.golden import Golden, golden_cases
 from tidelog.analysis.program_check import check
 from tidelog.errors import TidelogError
 
-ENGINES: dict[str, Factory] = {**reference_engines()}
+ENGINES: dict[str, Factory] = engines_under_test()
 CASES = golden_cases()
 
 
