@@ -7,6 +7,7 @@ import pytest
 from tests.differential.updates import draw_case
 from tests.maintenance.engines import StoreEngine
 from tests.maintenance.set_store import SetStore
+from tests.maintenance.stores import STORES
 from tidelog.errors import BudgetError
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance.registry import strategy
@@ -93,3 +94,15 @@ def test_rollback_restores_counts_and_ranks():
     store.rollback()
     assert ({fact: dict(counts) for fact, counts in store.counts.items()}, store.ranks) == before
     assert engine.apply(delete={"edge": [(3, 0)]}).deleted["edge"] == [(3, 0)]
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_relation_without_rules_is_not_counted(store: str):
+    """Its facts change directly; when it gets a rule again, its counts and ranks are of another time."""
+    engine = StoreEngine("a: p(x) :- q(x). b: p(x) :- p(y), n(y, x). q(1). n(1, 2).", "counting", STORES[store]())
+    engine.apply(remove_rules=["a", "b"])
+    engine.apply(insert={"p": [(7,)], "n": [(7, 8)]})
+    engine.apply(add_rules="b: p(x) :- p(y), n(y, x).")
+    assert sorted(engine.facts()["p"]) == [(7,), (8,)]
+    engine.apply(delete={"p": [(7,)]})
+    assert engine.facts()["p"] == []

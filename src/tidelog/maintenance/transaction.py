@@ -111,6 +111,8 @@ class _Run(Generic[F]):
         for relation in sorted(self.rules.dropped):
             self.store.mark(self.store.select([relation], NOW), remove=Mark.NOW)
             self._changed(relation)
+        if lone or self.rules.dropped:
+            self.store.stop_counting(lone | self.rules.dropped)
 
     def stages(self) -> None:
         """Every stage that something may have changed, from the bottom up."""
