@@ -167,6 +167,16 @@ def test_random_streams_of_facts_and_rules_equal_recomputation(algorithm, seed):
         assert dyre.facts == oracle.facts
 
 
+@pytest.mark.parametrize("algorithm", [Dyre, DyreIndexed])
+def test_a_long_stream_needs_no_deep_recursion(algorithm):
+    """A chain that grows by one edge per update needs one more round each time, of all earlier updates as well."""
+    dyre = algorithm(parse("t(x, y) :- e(x, y). t(0, z) :- t(0, y), e(y, z)."))
+    for number in range(30):
+        dyre.apply(facts("e", (number, number + 1)))
+    inserted, deleted = dyre.apply((), facts("e", (0, 1)))
+    assert (len(inserted), len(deleted)) == (0, 31)
+
+
 def test_rules_that_move_between_strata():
     """A new rule puts p above q; p's rules leave the first circuit and enter the second."""
     program = parse("p(x) :- e(x). q(x) :- e(x), x > 1. e(1). e(2).")

@@ -146,16 +146,17 @@ class IncrementalCircuit:
         now = self._facts.append(facts)
         self._rules.append(rules)
         i = 0
-        while i < self._rounds or self._is_moving(now, i):
+        while self._is_moving(now, i) or i < self._rounds:
             i += 1
-            for earlier in range(now if i > self._rounds else 0):
-                self._is_moving(earlier, i)  # earlier updates first: what they have in this round is read below
-        self._rounds = max(self._rounds, i + 1)
-        return eliminate(self._known[now], self._rounds)
+        self._rounds = i  # from here on no update, this or an earlier one, has a change in any round
+        return eliminate(self._known[now], i)
 
-    def _is_moving(self, outer: int, inner: int) -> bool:
-        values = self._moved[outer][inner], self._heads[outer][inner], self._known[outer][inner]
-        return any(len(value) > 0 for value in values)
+    def _is_moving(self, now: int, i: int) -> bool:
+        """Whether a loop carries a change in a round of this update."""
+        carried = 0
+        for update in range(now + 1):  # earlier updates first, because later ones read what they have in this round
+            carried = len(self._moved[update][i]) + len(self._heads[update][i]) + len(self._known[update][i])
+        return carried > 0
 
 
 class IndexedCircuit(IncrementalCircuit):
