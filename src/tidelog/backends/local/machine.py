@@ -28,8 +28,8 @@ EQUAL, DIFFERENT, COPY = 8, 9, 10
     OPERATION, ROWS, ARITY, MARKS, CARE, WANT, SLOTS, ROOM, LINKS, COUNT, ROW_REGISTER, KEY_PAIRS, ACTIONS, DETAILS,
 ) = range(14)  # fmt: skip
 BIND, CHECK = 0, 1
-POSITION, DEPTH, EMITTED, MATCHES, ENTERING = 0, 1, 2, 3, 4
-START = (0, -1, 0, 0, 0)
+POSITION, DEPTH, EMITTED, ENTERING = 0, 1, 2, 3
+START = (0, -1, 0, 0)
 FUEL = 1 << 26
 
 _EMPTY, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
@@ -178,6 +178,72 @@ def _load(driving: Array, position: Int, loads: Array, registers: Array) -> bool
 
 
 @compiled
+def _write(registers: Array, chosen: Array, table: Array, at: Int) -> None:
+    """Write the chosen registers as one row."""
+    for i in range(chosen.shape[0]):
+        table[at, i] = registers[chosen[i]]
+
+
+@compiled
+def _seek(code: Array, at: Int, operation: Int, row: Int, last: Int, registers: Array) -> tuple[Int, Int]:
+    """The next candidate from `row` on that fits, or -1, and how many were looked at."""
+    looked = 0
+    while row != -1:
+        looked += 1
+        if _fits(code, at, row, registers):
+            break
+        row = _next(code, at, operation, row, last)
+    return row, looked
+
+
+@compiled
+def _drain(
+    code: Array,
+    at: Int,
+    operation: Int,
+    row: Int,
+    last: Int,
+    registers: Array,
+    chosen: Array,
+    table: Array,
+    written: Int,
+    most: Int,
+) -> tuple[Int, Int, Int]:
+    """Write a match for every candidate of the last step from `row` on, until the table has `most` rows.
+
+    Returns the candidate to go on with, or -1, the number of rows written in all, and how many were looked at. The
+    step's numbers are read once, because this loop is where the time goes.
+    """
+    rows, arity, marks, links = code[at + ROWS], code[at + ARITY], code[at + MARKS], code[at + LINKS]
+    care, want, row_register = code[at + CARE], code[at + WANT], code[at + ROW_REGISTER]
+    count = code[at + ACTIONS]
+    actions = code[at + DETAILS + 2 * code[at + KEY_PAIRS] :]
+    looked = 0
+    while row != -1 and written < most:
+        looked += 1
+        fits = load16(marks, row) & care == want
+        if fits:
+            for i in range(count):
+                value = load32(rows, row * arity + actions[3 * i])
+                if actions[3 * i + 2] == BIND:
+                    registers[actions[3 * i + 1]] = value
+                elif registers[actions[3 * i + 1]] != value:
+                    fits = False
+                    break
+        if fits:
+            registers[row_register] = row
+            _write(registers, chosen, table, written)
+            written += 1
+        if row == last:
+            row = np.int64(-1)
+        elif operation == SCAN:
+            row += 1
+        else:
+            row = load32(links, row)
+    return row, written, looked
+
+
+@compiled
 def run(
     driving: Array,
     loads: Array,
@@ -193,99 +259,57 @@ def run(
     """Run until the driving rows are used up or the table is full; returns the number of rows written.
 
     `state` holds the driving position, the depth (-1 between driving rows), the matches written for this driving row,
-    the matches written in all, and whether the step at that depth begins; the run is done when the position reaches
-    the number of driving rows. At most `limit` matches are written per driving row. A run also stops after FUEL
-    candidates, so that whoever watches over budgets is asked now and then. `cursors` has two entries per step.
+    and whether the step at that depth begins; the run is done when the position reaches the number of driving rows.
+    At most `limit` matches are written per driving row. A run also stops after FUEL candidates, so that whoever watches
+    over budgets is asked now and then. `cursors` has two entries per step.
     """
-    steps = starts.shape[0]
-    width = chosen.shape[0]
-    room = table.shape[0]
-    position = state[POSITION]
-    depth = state[DEPTH]
-    emitted = state[EMITTED]
-    written = np.int64(0)
-    entering = state[ENTERING] != 0
-    fuel = FUEL
-    while fuel > 0:
+    steps, room = starts.shape[0], table.shape[0]
+    position, depth, emitted, entering = state[POSITION], state[DEPTH], state[EMITTED], state[ENTERING] != 0
+    written, fuel = np.int64(0), FUEL
+    while fuel > 0 and written < room:
+        fuel -= 1
         if depth < 0:
             if position >= driving.shape[0]:
                 break
-            if not _load(driving, position, loads, registers):
-                position += 1
-                continue
-            depth = np.int64(0)
-            emitted = np.int64(0)
-            entering = True
-        if depth == steps:
-            # Only a plan whose last step has no alternatives comes here; others write inside their last loop.
+            entering = _load(driving, position, loads, registers)
+            depth, emitted = np.int64(0 if entering else -1), np.int64(0)
+        elif depth == steps:
+            # Only a plan whose last step has no alternatives comes here; others write in `_drain`.
+            _write(registers, chosen, table, written)
+            written += 1
+            emitted += 1
+            entering = False
+            depth = depth - 1 if emitted < limit else np.int64(-1)
+        elif code[starts[depth] + OPERATION] >= ABSENT_SCAN:
+            entering = entering and _holds(code, starts[depth], code[starts[depth] + OPERATION], registers)
+            depth += 1 if entering else -1
+        else:
+            at = starts[depth]
+            operation = code[at + OPERATION]
             if entering:
-                if written == room:
-                    break
-                for i in range(width):
-                    table[written, i] = registers[chosen[i]]
-                written += 1
-                emitted += 1
-            depth -= 1
-            entering = False
-            if emitted >= limit:
-                depth = np.int64(-1)
-            if depth < 0:
-                position += 1
-            continue
-        at = starts[depth]
-        operation = code[at + OPERATION]
-        if operation >= ABSENT_SCAN:
-            if entering and _holds(code, at, operation, registers):
-                depth += 1
-            else:
-                depth -= 1
+                cursors[steps + depth] = _last(code, at, operation, registers)
+                cursors[depth] = _first(code, at, operation, cursors[steps + depth])
+            row, last = cursors[depth], cursors[steps + depth]
+            if depth == steps - 1:
+                before = written
+                most = min(room, written + limit - emitted)
+                row, written, looked = _drain(
+                    code, at, operation, row, last, registers, chosen, table, written, most
+                )
+                emitted += written - before
+                cursors[depth] = row
                 entering = False
-                if depth < 0:
-                    position += 1
-            continue
-        if entering:
-            last = _last(code, at, operation, registers)
-            row = _first(code, at, operation, last)
-            cursors[steps + depth] = last
-        else:
-            row = cursors[depth]
-            last = cursors[steps + depth]
-        is_last = depth == steps - 1
-        is_full = False
-        while row != -1:
-            following = _next(code, at, operation, row, last)
-            fuel -= 1
-            if _fits(code, at, row, registers):
-                if not is_last:
-                    cursors[depth] = following
-                    break
-                if written == room:
-                    is_full = True
-                    break
-                for i in range(width):
-                    table[written, i] = registers[chosen[i]]
-                written += 1
-                emitted += 1
                 if emitted >= limit:
-                    row = np.int64(-1)
-                    depth = np.int64(0)
-                    break
-            row = following
-        if is_full:
-            cursors[depth] = row
-            entering = False
-            break
-        if row == -1:
-            depth -= 1
-            entering = False
-            if depth < 0:
-                position += 1
-        else:
-            depth += 1
-            entering = True
-    state[POSITION] = position
-    state[DEPTH] = depth
-    state[EMITTED] = emitted
-    state[ENTERING] = entering
-    state[MATCHES] += written
+                    depth = np.int64(-1)
+                elif row == -1:
+                    depth -= 1
+            else:
+                row, looked = _seek(code, at, operation, row, last, registers)
+                cursors[depth] = np.int64(-1) if row == -1 else _next(code, at, operation, row, last)
+                entering = row != -1
+                depth += 1 if entering else -1
+            fuel -= looked
+        if depth < 0:
+            position += 1
+    state[POSITION], state[DEPTH], state[EMITTED], state[ENTERING] = position, depth, emitted, entering
     return written
