@@ -106,6 +106,7 @@ class StoreEngine:
             found = {name: self.store.find(name, rows) for name, rows in delete.items()}
             passes_on = self.strategy.name == "dred-mark"
             self.marks = look_ahead(self.store, self.schedule, found, passes_on=passes_on)
+            self.repeated |= {key: n for key, n in getattr(self.store, "instances", {}).items() if n > 1}
             self.store.commit()
 
 

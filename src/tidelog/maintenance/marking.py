@@ -27,9 +27,11 @@ from tidelog.maintenance.schedule import Schedule, Scheduled
 from tidelog.maintenance.store import F, Store
 from tidelog.planning.views import NOW, Mark, Matching, View
 
-UNMARKED = View(Mark.NOW, Mark.EXPLICIT | Mark.MARKED)
-BEFORE_ROUND = View(Mark.NOW, Mark.DELTA)
-DOOMED_NEXT = Matching(BEFORE_ROUND, NOW, (NOW,), (NOW,))
+UNMARKED = View(Mark.NOW, Mark.EXPLICIT | Mark.NEXT)
+DOOMED_NEXT = Matching(
+    View(Mark.NOW, Mark.DELTA | Mark.CHECKED), View(Mark.NOW, Mark.CHECKED), absent_before=(NOW,), absent_after=(NOW,)
+)
+"""Inverse semi-naive: a fact drives in one round (DELTA) and is left out afterwards (CHECKED)."""
 
 
 class BackwardForwardWithMarks(BackwardForward):
@@ -56,6 +58,10 @@ class Marks(Generic[F]):
     heads: F
     counters: Counters
 
+    def use(self, store: Store[F]) -> None:
+        """For this transaction, tell the origins apart by a mark that cannot outlive it."""
+        store.mark(self.origins, add=Mark.CANDIDATE)
+
     def clear(self, store: Store[F]) -> None:
         """Take all marks away."""
         store.mark(self.origins, remove=Mark.MARKED)
@@ -65,7 +71,7 @@ class Marks(Generic[F]):
 def look_ahead(store: Store[F], schedule: Schedule, delete: Mapping[str, F], *, passes_on: bool) -> Marks[F]:
     """Mark what the announced deletions will take and touch. Call it between two transactions, and commit after it."""
     counters, before = Counters(), store.derivations.copy()
-    going = {relation: store.restrict(facts, View(Mark.EXPLICIT, Mark.MARKED)) for relation, facts in delete.items()}
+    going = {relation: store.restrict(facts, View(Mark.EXPLICIT)) for relation, facts in delete.items()}
     origins = {relation: facts for relation, facts in going.items() if relation not in schedule.place and facts}
     doomed = store.union(origins.values())
     store.mark(doomed, add=Mark.MARKED)
@@ -86,12 +92,14 @@ def _reach(store: Store[F], scheduled: Scheduled, doomed: F, *, passes_on: bool)
     everything = [nobody]
     store.mark(driving, add=Mark.DELTA)
     while driving and stage.rules:
-        heads = store.derive(stage, driving, nobody, DOOMED_NEXT, UNMARKED, Mark.MARKED, "mark")
-        store.mark(driving, remove=Mark.DELTA)
+        heads = store.derive(stage, driving, nobody, DOOMED_NEXT, UNMARKED, Mark.NEXT, "mark")
+        store.mark(driving, add=Mark.CHECKED, remove=Mark.DELTA)
         everything.append(heads)
         if not passes_on or not stage.is_recursive:
             break
         store.mark(heads, add=Mark.DELTA)
         driving = heads
-    store.mark(driving, remove=Mark.DELTA)
-    return store.union(everything)
+    found = store.union(everything)
+    store.mark(found, add=Mark.MARKED, remove=Mark.NEXT)
+    store.mark(store.union([found, doomed]), remove=Mark.DELTA | Mark.CHECKED)
+    return found

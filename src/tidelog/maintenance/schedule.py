@@ -51,10 +51,11 @@ class Scheduled:
 
 
 class Schedule:
-    """The stages of one program, in the order of maintenance."""
+    """The stages of one program, in the order of maintenance; those shared with `previous` stay the same objects."""
 
-    def __init__(self, stages: Iterable[Stage]) -> None:
-        self.stages: tuple[Scheduled, ...] = tuple(Scheduled.of(stage) for stage in stages)
+    def __init__(self, stages: Iterable[Stage], previous: Schedule | None = None) -> None:
+        known = {id(scheduled.stage): scheduled for scheduled in previous.stages} if previous else {}
+        self.stages: tuple[Scheduled, ...] = tuple(known.get(id(stage)) or Scheduled.of(stage) for stage in stages)
         self.place: dict[str, int] = {
             relation: number for number, scheduled in enumerate(self.stages) for relation in scheduled.stage.relations
         }

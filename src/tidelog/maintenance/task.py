@@ -45,7 +45,7 @@ class Task(Generic[F]):
     added: Sequence[LoweredRule] = ()
     removed: Sequence[LoweredRule] = ()
     unmarked: frozenset[str] = frozenset()
-    """Relations without rules whose MARKED deletions are already accounted for in `foreseen`."""
+    """Relations without rules whose deletions, if they are a CANDIDATE, are accounted for in `foreseen`."""
     cut_off: Callable[[], None] = field(default=_free)
 
     @property
@@ -66,7 +66,7 @@ class Task(Generic[F]):
         touched, positive = self.store.touched, self.scheduled.positive
         parts = [touched(positive - self.unmarked, DELETED)]
         if self.unmarked & positive:
-            parts.append(touched(self.unmarked & positive, View(Mark.OLD, Mark.NOW | Mark.MARKED)))
+            parts.append(touched(self.unmarked & positive, View(Mark.OLD, Mark.NOW | Mark.CANDIDATE)))
         return self.store.union(parts), touched(self.scheduled.negated, INSERTED)
 
     @cached_property

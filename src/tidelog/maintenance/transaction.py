@@ -80,6 +80,7 @@ class _Run(Generic[F]):
         """Use marks that were placed for these very rules by a strategy that understands them."""
         if marks is not None and marks.schedule is self.schedule and not self.rules and self.strategy.uses_marks:
             self.marks = marks
+            marks.use(self.store)
 
     def explicit(self, delete: Mapping[str, F], insert: Mapping[str, F]) -> None:
         """Deletions first, then insertions; what was and stays explicit, or neither, is a no-op and counted."""
