@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
+from queue import Queue
 from typing import Any, Protocol, runtime_checkable
 
 from tests.differential.case import Update, Values, by_relation
@@ -173,6 +174,34 @@ class PublicEngine:
         return {name: list(self._engine[name]) for name in self._engine.relations}
 
 
+class FollowingEngine(PublicEngine):
+    """`tidelog.Engine` fed through `follow`, so that it sees every update before it has to apply it.
+
+    An update that is refused ends a stream; the next one begins another.
+    """
+
+    def __init__(self, program: Program, **options: Any) -> None:
+        super().__init__(program, **options)
+        self._updates: Queue[dict[str, Any] | None] = Queue()
+        self._changes: Iterator[Change] = iter(())
+
+    def apply(
+        self,
+        insert: dict[str, list[Values]],
+        delete: dict[str, list[Values]],
+        add_rules: str | None,
+        remove_rules: list[str],
+    ) -> Change:
+        """Process one update."""
+        named = {"insert": insert, "delete": delete, "add_rules": add_rules, "remove_rules": remove_rules}
+        self._updates.put(named)
+        change = next(self._changes, None)
+        if change is None:
+            self._changes = self._engine.follow(self._updates)
+            change = next(self._changes)
+        return change
+
+
 def reference_engines() -> dict[str, Factory]:
     """Every reference algorithm, by name."""
     from tidelog.reference import ALGORITHMS
@@ -181,7 +210,7 @@ def reference_engines() -> dict[str, Factory]:
 
 
 def public_engines(strategies: Iterable[str], **options: Any) -> dict[str, Factory]:
-    """`tidelog.Engine` with each of the strategies; further options go to its constructor."""
+    """`tidelog.Engine` with each of the strategies; those that mark follow a stream. Options go to its constructor."""
     return {strategy: _public(strategy, options) for strategy in strategies}
 
 
@@ -205,7 +234,8 @@ def _reference(algorithm: type[Algorithm]) -> Factory:
 
 
 def _public(strategy: str, options: dict[str, Any]) -> Factory:
-    return lambda program: PublicEngine(program, strategy=strategy, **options)
+    engine = FollowingEngine if strategy.endswith("-mark") else PublicEngine
+    return lambda program: engine(program, strategy=strategy, **options)
 
 
 def _ground(facts: dict[str, list[Values]]) -> tuple[GroundFact, ...]:
