@@ -127,7 +127,7 @@ class Algorithm(ABC):
     def consider(self, phase: str, instance: Instance, group: str | None = None) -> None:
         """Count a derivation; one that the same group of phases has already considered in this update is `repeated`."""
         self.counters[phase] += 1
-        key = (group or phase, instance.rule, instance.substitution)
+        key = (group or phase, id(instance.rule), instance.substitution)
         if key in self._considered:
             self.counters["repeated"] += 1
         self._considered.add(key)

@@ -13,7 +13,7 @@ Of several filters that are ready, those that cannot fail come first, then in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from tidelog.analysis.grouping import inner_variables
@@ -101,8 +101,7 @@ def instances(
             if isinstance(term, Call)
         ]
     goals = [*enumerate(rule.body), *((len(rule.body) + number, check) for number, check in enumerate(checks))]
-    outside = {variable.name for variable in variables(rule.head)}
-    for found, facts in _solve(goals, views, start, outside):
+    for found, facts in _solve(goals, views, start, _names(rule.head)):
         yield Instance(
             rule,
             (rule.head.relation, tuple(_key(term, found) for term in rule.head.terms)) if head is None else head,
@@ -136,9 +135,9 @@ _Goals = list[tuple[int, Literal]]
 _Found = tuple[dict[str, Key], dict[int, GroundFact]]
 
 
-def _solve(goals: _Goals, views: Sequence[View], start: dict[str, Key], outside: set[str]) -> Iterator[_Found]:
+def _solve(goals: _Goals, views: Sequence[View], start: dict[str, Key], outside: Collection[str]) -> Iterator[_Found]:
     """Every substitution that makes all goals true, with the facts of the positive atoms by position."""
-    scope = outside | set(start) | {name for _, literal in goals for name in _binds(literal)}
+    scope = {*outside, *start}.union(*(_binds(literal) for _, literal in goals))
 
     def step(rest: _Goals, found: dict[str, Key], facts: dict[int, GroundFact]) -> Iterator[_Found]:
         if not rest:
@@ -180,15 +179,15 @@ def _candidates(literal: Literal, view: View, found: Substitution) -> int:
     return view.estimate(literal.relation, _bound(literal, found)) if isinstance(literal, Atom) else 0
 
 
-def _binds(literal: Literal) -> set[str]:
+def _binds(literal: Literal) -> frozenset[str]:
     """The variables that a literal can bind for others: those of atoms and comparisons, and an aggregate's result."""
     match literal:
         case Atom() | Comparison():
-            return {variable.name for variable in variables(literal)}
+            return _names(literal)
         case Aggregate(result=result):
-            return {variable.name for variable in variables(result)}
+            return _names(result)
         case Negation():
-            return set()
+            return frozenset()
 
 
 def _is_ready(literal: Literal, found: Substitution, scope: set[str]) -> bool:
@@ -200,7 +199,7 @@ def _is_ready(literal: Literal, found: Substitution, scope: set[str]) -> bool:
             inner = _inside(literal) & scope
             return inner <= found.keys() and (isinstance(result, Variable) or _is_bound(result, found))
         case _:
-            return all(variable.name in found or variable.name not in scope for variable in variables(literal))
+            return all(name in found or name not in scope for name in _names(literal))
 
 
 def _inside(literal: Aggregate) -> set[str]:
@@ -222,7 +221,21 @@ def _can_fail(literal: Literal) -> bool:
 
 
 def _is_bound(term: Term, found: Substitution) -> bool:
-    return all(variable.name in found for variable in variables(term))
+    return _names(term) <= found.keys()
+
+
+def _names(part: Term | Literal) -> frozenset[str]:
+    """The names of the variables of a term or literal; remembered by identity, because hashing a rule is slower."""
+    known = _NAMES.get(id(part))
+    if known is None or known[0] is not part:
+        if len(_NAMES) > _REMEMBERED:
+            _NAMES.clear()
+        known = _NAMES[id(part)] = part, frozenset(variable.name for variable in variables(part))
+    return known[1]
+
+
+_NAMES: dict[int, tuple[Term | Literal, frozenset[str]]] = {}
+_REMEMBERED = 20_000
 
 
 def _bound(atom: Atom, found: Substitution) -> dict[int, Key]:
