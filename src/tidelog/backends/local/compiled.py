@@ -40,6 +40,11 @@ def compiled(function: Kernel) -> Kernel:
         return cast(Kernel, numba.njit(nogil=True, error_model="numpy")(function))
 
 
+def woven(function: Kernel) -> Kernel:
+    """A part of kernels that is copied into each of them: where a call per row would cost more than the work."""
+    return cast(Kernel, numba.njit(inline="always", nogil=True, error_model="numpy")(function))
+
+
 def read_only(array: Array) -> Array:
     """A contiguous view that Numba types as read-only: Arrow buffers and our own arrays then share one compilation."""
     view = np.ascontiguousarray(array).view()

@@ -293,9 +293,7 @@ def run(
             if depth == steps - 1:
                 before = written
                 most = min(room, written + limit - emitted)
-                row, written, looked = _drain(
-                    code, at, operation, row, last, registers, chosen, table, written, most
-                )
+                row, written, looked = _drain(code, at, operation, row, last, registers, chosen, table, written, most)
                 emitted += written - before
                 cursors[depth] = row
                 entering = False

@@ -18,6 +18,7 @@ from tidelog.backends.local.executable import Executable
 from tidelog.backends.local.facts import distinct
 from tidelog.backends.local.relation import Relation
 from tidelog.language.terms import Atom, Negation
+from tidelog.planning.join_order import Estimates
 from tidelog.planning.lowered import LoweredRule, Stage
 from tidelog.planning.plan import Driver, Plan
 from tidelog.planning.planner import plan_all, plan_head, plan_literal
@@ -64,10 +65,11 @@ class Preparation:
         relations: dict[str, Relation],
         relation_of: Callable[[str, int], Relation],
         dictionary: Dictionary,
+        sizes: Estimates | None = None,
     ) -> None:
         self.stage = stage
         self._relations = relations
-        self._sizes = Sizes(relations)
+        self._sizes = sizes or Sizes(relations)
         self._relation_of = relation_of
         self._dictionary = dictionary
         self._planned_at: dict[str, int] = {}

@@ -134,7 +134,7 @@ class Relation:
         if view.inside:
             self._reserve_journal(size)
             hits = relation_kernels.find_rows(
-                table, size, self.rows, self.marks, self.tags, self.holders, self._counters, self._journal,
+                table, self.rows, self.marks, self.tags, self.holders, self._counters, self._journal,
                 view.care, int(view.inside), int(add), found,
             )  # fmt: skip
         else:
@@ -142,7 +142,7 @@ class Relation:
             only_new = not self._has_bare_rows and bool(view.outside & Mark.NOW) and bool(view.outside & add)
             self._has_bare_rows |= not add & (Mark.NOW | Mark.NEXT)
             hits = relation_kernels.store_rows(
-                table, size, self.rows, self.marks, self.tags, self.holders, self._heads, self._counters, self._journal,
+                table, self.rows, self.marks, self.tags, self.holders, self._heads, self._counters, self._journal,
                 view.care, int(view.inside), int(add), only_new, found,
             )  # fmt: skip
         return found[:hits]
@@ -151,7 +151,7 @@ class Relation:
         """The stored rows equal to rows of the table and in the view."""
         found = np.empty(len(table), np.int32)
         hits = relation_kernels.find_rows(
-            table, len(table), self.rows, self.marks, self.tags, self.holders, self._counters, self._journal,
+            table, self.rows, self.marks, self.tags, self.holders, self._counters, self._journal,
             view.care, int(view.inside), 0, found,
         )  # fmt: skip
         return found[:hits]

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.backends.local.compiled import Array, Int, compiled
+from tidelog.backends.local.compiled import Array, Int, compiled, woven
 from tidelog.backends.local.hashing import link, spread
 
 TOUCHED = np.uint16(1 << 13)
 COUNT, JOURNALLED = 0, 1
 
 _EMPTY, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+_BLOCK = 64
 
 
 @compiled
@@ -37,18 +38,28 @@ def row_tag(table: Array, at: Int) -> np.uint64:
 
 
 @compiled
-def _probe(table: Array, at: Int, tag: np.uint64, rows: Array, tags: Array, holders: Array) -> tuple[Int, Int]:
-    """The stored row equal to `table[at]` or -1, and the slot where it is or would go."""
+def _probe(table: Array, at: Int, tag: np.uint64, rows: Array, tags: Array, holders: Array) -> Int:
+    """The slot of the stored row equal to `table[at]`, or, less the size of the table, the free slot for it."""
     arity = rows.shape[1]
     room = tags.shape[0] - 1
     place = np.int64(tag & np.uint64(room))
     while tags[place] != _EMPTY:
-        if tags[place] == tag:
-            row = np.int64(holders[place])
-            if arity <= 2 or _is_same(table, at, rows, row):
-                return row, place
+        if tags[place] == tag and (arity <= 2 or _is_same(table, at, rows, holders[place])):
+            return place
         place = (place + 1) & room
-    return np.int64(-1), place
+    return place - tags.shape[0]
+
+
+@compiled
+def _fetch(table: Array, start: Int, stop: Int, tags: Array, ahead: Array) -> np.uint64:
+    """Compute the tags of some rows and touch their slots, so that the memory is on its way when they are probed."""
+    room = np.uint64(tags.shape[0] - 1)
+    touched = _EMPTY
+    for at in range(start, stop):
+        tag = row_tag(table, at)
+        ahead[at - start] = tag
+        touched ^= tags[np.int64(tag & room)]
+    return touched
 
 
 @compiled
@@ -59,10 +70,43 @@ def _is_same(table: Array, at: Int, rows: Array, row: Int) -> bool:
     return True
 
 
+@woven
+def _append(
+    table: Array, at: Int, tag: np.uint64, place: Int, rows: Array, marks: Array, tags: Array, holders: Array,
+    indexes: Array, counters: Array,
+) -> Int:  # fmt: skip
+    """Store a row of a table as a new one, without marks."""
+    row = counters[COUNT]
+    counters[COUNT] += 1
+    for column in range(rows.shape[1]):
+        rows[row, column] = table[at, column]
+    marks[row] = 0
+    tags[place] = tag
+    holders[place] = row
+    for i in range(indexes.shape[0]):
+        link(indexes[i], rows.ctypes.data, rows.shape[1], row)
+    return row
+
+
+@woven
+def _collect(
+    row: Int, marks: Array, counters: Array, journal: Array, care: Int, want: Int, add: Int, found: Array, hits: Int
+) -> Int:
+    """Collect a row if it is in the view, giving it marks; returns how many are collected then."""
+    if marks[row] & care != want:
+        return hits
+    if add != 0:
+        if not marks[row] & TOUCHED:
+            journal[counters[JOURNALLED]] = row
+            counters[JOURNALLED] += 1
+        marks[row] |= np.uint16(add) | TOUCHED
+    found[hits] = row
+    return hits + 1
+
+
 @compiled
 def store_rows(
     table: Array,
-    size: Int,
     rows: Array,
     marks: Array,
     tags: Array,
@@ -76,44 +120,33 @@ def store_rows(
     only_new: bool,
     found: Array,
 ) -> Int:
-    """Store the first `size` rows of a table and collect those in a view that are not collected yet.
+    """Store the rows of a table and collect those in a view that are not collected yet.
 
     A row is in the view if `marks & care == want`; it then gets the marks `add`, is journalled and collected in
     `found`. With `add` = 0 a row that occurs twice is collected twice. With `only_new` no row that is stored already
     is in the view, which saves the look at its marks. Returns how many rows are collected.
     """
-    arity = rows.shape[1]
-    hits = 0
-    for at in range(size):
-        tag = row_tag(table, at)
-        row, place = _probe(table, at, tag, rows, tags, holders)
-        if row != -1 and only_new:
+    hits = np.int64(0)
+    ahead = np.empty(_BLOCK, np.uint64)
+    for at in range(table.shape[0]):
+        if at % _BLOCK == 0:
+            _fetch(table, at, min(at + _BLOCK, table.shape[0]), tags, ahead)
+        tag = ahead[at % _BLOCK]
+        place = _probe(table, at, tag, rows, tags, holders)
+        if place < 0:
+            place += tags.shape[0]
+            row = _append(table, at, tag, place, rows, marks, tags, holders, indexes, counters)
+        elif only_new:
             continue
-        if row == -1:
-            row = counters[COUNT]
-            counters[COUNT] += 1
-            for column in range(arity):
-                rows[row, column] = table[at, column]
-            marks[row] = 0
-            tags[place] = tag
-            holders[place] = row
-            for i in range(indexes.shape[0]):
-                link(indexes[i], rows.ctypes.data, arity, row)
-        if marks[row] & care == want:
-            if add != 0:
-                if not marks[row] & TOUCHED:
-                    journal[counters[JOURNALLED]] = row
-                    counters[JOURNALLED] += 1
-                marks[row] |= np.uint16(add) | TOUCHED
-            found[hits] = row
-            hits += 1
+        else:
+            row = np.int64(holders[place])
+        hits = _collect(row, marks, counters, journal, care, want, add, found, hits)
     return hits
 
 
 @compiled
 def find_rows(
     table: Array,
-    size: Int,
     rows: Array,
     marks: Array,
     tags: Array,
@@ -126,17 +159,11 @@ def find_rows(
     found: Array,
 ) -> Int:
     """As `store_rows`, but rows that are not stored are passed over."""
-    hits = 0
-    for at in range(size):
-        row, _ = _probe(table, at, row_tag(table, at), rows, tags, holders)
-        if row != -1 and marks[row] & care == want:
-            if add != 0:
-                if not marks[row] & TOUCHED:
-                    journal[counters[JOURNALLED]] = row
-                    counters[JOURNALLED] += 1
-                marks[row] |= np.uint16(add) | TOUCHED
-            found[hits] = row
-            hits += 1
+    hits = np.int64(0)
+    for at in range(table.shape[0]):
+        place = _probe(table, at, row_tag(table, at), rows, tags, holders)
+        if place >= 0:
+            hits = _collect(np.int64(holders[place]), marks, counters, journal, care, want, add, found, hits)
     return hits
 
 
@@ -145,17 +172,9 @@ def collect_rows(
     chosen: Array, marks: Array, counters: Array, journal: Array, care: Int, want: Int, add: Int, found: Array
 ) -> Int:
     """Collect those of the chosen rows that are in a view, giving them marks."""
-    hits = 0
+    hits = np.int64(0)
     for i in range(chosen.shape[0]):
-        row = chosen[i]
-        if marks[row] & care == want:
-            if add != 0:
-                if not marks[row] & TOUCHED:
-                    journal[counters[JOURNALLED]] = row
-                    counters[JOURNALLED] += 1
-                marks[row] |= np.uint16(add) | TOUCHED
-            found[hits] = row
-            hits += 1
+        hits = _collect(np.int64(chosen[i]), marks, counters, journal, care, want, add, found, hits)
     return hits
 
 
