@@ -4,6 +4,7 @@ The front door: `Engine` and what it takes and gives. Importing it needs neither
 """
 
 from tidelog.changes.change import Change, Stats
+from tidelog.changes.relation import Relation
 from tidelog.changes.update import Update, net, read_updates
 from tidelog.engine import Engine
 from tidelog.errors import (
@@ -21,7 +22,6 @@ from tidelog.errors import (
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program
 from tidelog.limits import Limits
-from tidelog.relation import Relation
 
 __all__ = [
     "BudgetError",

@@ -19,6 +19,7 @@ from tidelog.analysis.impact import impact
 from tidelog.analysis.program_check import check
 from tidelog.backends.backend import Backend
 from tidelog.changes.change import Change, FactTable, FactTables, Stats
+from tidelog.changes.relation import Relation
 from tidelog.changes.stream import Source, look_ahead
 from tidelog.changes.update import Update, net
 from tidelog.errors import LawError, Problem, UsageError
@@ -28,13 +29,12 @@ from tidelog.language.terms import Program, Rule, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance import marking
 from tidelog.maintenance.counters import Counters
+from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import Outcome, maintain
 from tidelog.planning.lowered import Stage, is_hidden
 from tidelog.planning.lowering import LoweredProgram, lower
-from tidelog.preview import Preview, preview
-from tidelog.relation import Relation
 
 BACKENDS = ("local", "spark", "auto")
 
