@@ -30,12 +30,14 @@ from tidelog.reference.stratified import Step
 class BackwardForwardMarking(LookAheadAlgorithm):
     """B/F with marking. `trace` lists the blocks of the last update with the facts they acted on.
 
-    The flags are liberties that the authors' program seems to take with block c); as printed, a head that is already
-    delayed is checked, and one rule is applied at a time. They change counters, never results.
+    The flags are guesses at how the authors' program may differ, tried in `tables.py`. As printed, block c) checks a
+    head that is already delayed and applies one rule at a time, and block a) passes marks on. Results do not depend on
+    the flags.
     """
 
     checks_delayed_heads = True
     applies_one_rule_at_a_time = True
+    marks_while_proving = True
 
     def __init__(self, program: Program) -> None:
         self.marked = FactSet()  # explicit facts that U2 deletes
@@ -144,7 +146,8 @@ class _Loop:
                 return False
             H = instance.head
             if H not in self.V and H not in self.Y:  # line 11
-                self.algorithm.mark(instance)  # line 12
+                if self.algorithm.marks_while_proving:
+                    self.algorithm.mark(instance)  # line 12
                 if H in self.W or H in self.C:  # lines 13, 15
                     self._prove(H)  # lines 14, 15
                 else:
