@@ -60,9 +60,9 @@ or track_2 or both, and the closest are shown. None comes within 15 % on all cou
   trans_seed2_size10 without marks (deletions, backward, forward): rule order 4635, 11475, 18721; delayed heads 2962,
   8915, 15933; as printed 5732, 8458, 16525. With marks the row stays far off.
 - "all affected first": line 23 finds every affected head before the first check (the paper says that its program
-  applies more than one rule per iteration), and only insertions pass marks on. Apart, on track_2: the first alone gives 490
-  deletions without marks and 385 implicit marks with them; leaving out line 12 as well gives 146. The second guess was
-  made after seeing the published 137; it is near on track_0 and track_2 and 44 % off on track_1.
+  applies more than one rule per iteration), and only insertions pass marks on. Apart, on track_2: the first alone
+  gives 490 deletions without marks and 385 implicit marks with them; leaving out line 12 as well gives 146. The second
+  guess was made after seeing the published 137; it is near on track_0 and track_2 and 44 % off on track_1.
 - Backward of the map program is above the published counter by more than half in every variant tried; unexplained.
 - DRed: on these streams implicit marks and overdeletions add up to the overdeletions without marks, so the deviation is
   one of implicit marks; that it comes from which instance rederives a fact first is likely but was not tested.
