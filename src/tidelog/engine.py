@@ -223,6 +223,9 @@ class Engine:
             self._backend.commit()
         except BaseException:
             self._backend.rollback()
+            if marks is not None:
+                marks.clear(self._backend.store)
+                self._backend.commit()
             raise
         self._program, self._lowered = program, lowered
         if schedule is not self._schedule:
@@ -258,7 +261,7 @@ class Engine:
         """The program after a rule change; unknown and repeated rules are refused or ignored."""
         kept: list[Rule] = list(self._program.rules)
         for name in removed:
-            left = [rule for rule in kept if name not in (rule.name, canonical_text(rule), print_rule(rule))]
+            left = [rule for rule in kept if not _is_called(rule, name)]
             if len(left) == len(kept):
                 raise UsageError.of(
                     "E803",
@@ -309,6 +312,12 @@ class Engine:
     def _unknown(self, relation: str) -> UsageError:
         known = ", ".join(self.relations[:8]) or "none yet"
         return UsageError.of("E802", f"there is no relation {relation!r}", remedy=f"known relations: {known}")
+
+
+def _is_called(rule: Rule, name: str) -> bool:
+    """Whether a user means this rule: by its name, by the name of the statement it is a part of, or by its text."""
+    statement, _, part = (rule.name or "").rpartition(".")
+    return name in (rule.name, canonical_text(rule), print_rule(rule)) or (part.isdigit() and statement == name)
 
 
 def _directives(program: Program) -> tuple[Any, Any, Any]:
