@@ -8,8 +8,8 @@ Invariant  : a fact with an instance over proved facts is proved or delayed, or 
 Cost       : grows with the supports of the facts in doubt, not with their consequences; bad where large cycles really
              die.
 Departures : layers instead of one fact at a time. All facts in doubt are goals; a layer proves what it can, then looks
-             at more supports of what is still open, few at first. When a goal is proved, facts that were opened on the
-             way to it are given up, unproved and not disproved, and the search starts again for the goals left; the
+             at more supports of what is still open, few at first. When goals are proved, facts that were opened on the
+             way are given up, unproved and not disproved, and the search starts again for the goals left; the
              paper explores each of them to the end. All disproved facts are deleted at once and drive the next deletion
              (lines 7-9), not only those that deletion reached. Explicit facts are not checked.
 """
@@ -75,7 +75,7 @@ class _Check(Generic[F]):
     """The search for proofs of a set of goals."""
 
     def __init__(self, task: Task[F]) -> None:
-        self.task, self.store = task, task.store
+        self.task, self.store, self.limit = task, task.store, 1
 
     def disproved(self, goals: F) -> F:
         """Prove what can be proved of the goals; the facts, goals or not, that turned out to have no proof."""
@@ -85,36 +85,39 @@ class _Check(Generic[F]):
         self._prove(goals)
         goals = store.restrict(goals, UNPROVED)
         while goals and self.task.stage.is_recursive:
-            opened, left = self._search(goals)
+            opened = self._search(goals)
+            left = store.restrict(goals, UNPROVED)
             if len(left) == len(goals):
                 return store.restrict(store.union([goals, opened]), UNPROVED)
-            given_up = store.restrict(opened, UNPROVED)
-            store.mark(given_up, remove=Mark.CHECKED | Mark.EXPANDED)
-            store.mark(left, add=Mark.CHECKED, remove=Mark.EXPANDED)
+            store.mark(store.restrict(opened, UNPROVED), remove=Mark.CHECKED | Mark.EXPANDED)
+            store.mark(left, remove=Mark.EXPANDED)
             goals = left
         return goals
 
-    def _search(self, goals: F) -> tuple[F, F]:
-        """Look backward until a goal is proved or nothing is left to look at: the facts opened, the goals left.
+    def _search(self, goals: F) -> F:
+        """Look backward until enough goals are proved, or nothing is left to look at; the facts opened on the way.
 
         First one support of each fact, and of the facts found by that, and so on; then two; then four. A limit is left
-        early when it has opened many facts, so that a long way back does not hide a short way beside it.
+        early when it has opened many facts, so that a long way back does not hide a short way beside it. Enough is half
+        of the goals at any time, and a single one when a limit is left.
         """
         store = self.store
-        opened, fresh, limit, room = store.nothing(), goals, 1, PATIENCE
+        opened, fresh, room = store.nothing(), goals, PATIENCE * self.limit
         while fresh:
-            found = self._layer(fresh, limit)
+            found = self._layer(fresh, self.limit)
             opened = store.union([opened, found])
-            left = store.restrict(goals, UNPROVED)
-            if len(left) < len(goals):
-                return opened, left
+            left = len(store.restrict(goals, UNPROVED))
+            if 2 * left <= len(goals):
+                break
             room -= len(found)
             fresh = store.restrict(found, OPEN) if room > 0 else store.nothing()
             if not fresh:
-                limit *= 2
-                room = PATIENCE * limit
+                self.limit *= 2
+                if left < len(goals):
+                    break
+                room = PATIENCE * self.limit
                 fresh = store.restrict(store.union([goals, opened]), OPEN)
-        return opened, goals
+        return opened
 
     def _layer(self, waiting: F, limit: int) -> F:
         """Lines 15-18: check the body facts of some supports of the waiting facts, and prove what can be proved."""

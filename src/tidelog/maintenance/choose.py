@@ -1,52 +1,59 @@
 """Which strategy for which stage in which update.
 
-Idea       : published measurements show that no strategy wins everywhere. Small deletions are checked (bf); where
-             checking has proved dear, overdeletion is tried (dred); where most of what a stage reads is gone, it is
-             computed again.
+Idea       : published measurements show that no strategy wins everywhere. A stage remembers what its attempts cost per
+             deletion; the cheapest is tried first, one that is not known now and then, and each only for so long.
 Source     : DESIGN section 4; the equilibrium point of Motik et al. 2015, section 5, is where recomputation wins.
-Invariant  : a wrong estimate costs at most a share of a recomputation: an attempt that exceeds it is cut off, its marks
-             are taken away, and the stage is recomputed from OLD, which no attempt changes.
-Cost       : estimates use sizes and the derivations of past attempts; making them costs nothing to speak of.
+Invariant  : a wrong estimate costs at most a share of a recomputation: an attempt that exceeds its allowance is cut
+             off, undone inside the stage (OLD is what no attempt changes), and the next one begins; the last is
+             recomputation, which has no limit. The result does not depend on the choice.
+Cost       : counted in derivations, a round being worth many; no clock is read, so that runs can be repeated.
 Departures : counting is not chosen on its own, because its counts have to be kept from the beginning.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tidelog.maintenance.bf import BackwardForward
 from tidelog.maintenance.dred import DRed
 from tidelog.maintenance.recompute import Recompute
-from tidelog.maintenance.store import F, Store
+from tidelog.maintenance.store import F
 from tidelog.maintenance.task import Strategy, Task
 from tidelog.maintenance.versions import TRANSIENT
-from tidelog.planning.views import ANY, DELETED, INSERTED
+from tidelog.planning.views import ANY, DELETED, INSERTED, Mark
 
-SHARE_OF_RECOMPUTATION = 0.3
-"""How much of a recomputation an attempt may cost before it is cut off."""
-LEAST_ATTEMPT = 2_000
-"""Derivations that every attempt may spend: below this an estimate says nothing."""
-FORGETTING = 0.5
+ROUND = 1_000
+"""What a round costs, in derivations: its calls have a price of their own."""
+LEAST_ATTEMPT = 20_000
+"""What every attempt may spend: below this an estimate says nothing."""
+FIRST_SHARE, NEXT_SHARE = 0.15, 0.3
+"""How much of a recomputation an attempt may spend: the first that a stage ever makes, and others."""
+HOPELESS = 0.9
+"""An attempt that is expected to cost such a share of a recomputation is not made."""
+LEARNING = 0.5
 """How much the last attempt counts against those before it."""
+FADING = 0.95
+"""What is left of a remembered cost when another strategy is used: in time it is tried again."""
 
 
 class _TooDearError(Exception):
-    """An attempt has spent what it may; never leaves this module."""
+    """An attempt has spent its allowance; never leaves this module."""
 
 
 @dataclass
 class _Past:
-    """What is remembered about a stage: derivations per deletion by strategy, and those of its recomputation."""
+    """What is remembered about a stage: the cost per deletion by strategy, and per fact of its recomputation."""
 
-    per_deletion: dict[str, float] = field(default_factory=dict)
-    recomputation: float | None = None
-    recomputed_facts: int = 0
+    rates: dict[str, float] = field(default_factory=dict)
+    per_fact: float = 2.0
 
-    def learn(self, name: str, deletions: int, spent: float) -> None:
-        """Remember an attempt."""
-        rate = spent / max(deletions, 1)
-        known = self.per_deletion.get(name, rate)
-        self.per_deletion[name] = FORGETTING * rate + (1 - FORGETTING) * known
+    def learn(self, name: str, rate: float) -> None:
+        """Remember an attempt, and let the memory of the others fade."""
+        for other in self.rates:
+            self.rates[other] *= FADING
+        known = self.rates.get(name, rate)
+        self.rates[name] = LEARNING * rate + (1 - LEARNING) * known
 
 
 class Auto(Strategy):
@@ -59,83 +66,105 @@ class Auto(Strategy):
         self._bf, self._dred, self._recompute = BackwardForward(), DRed(), Recompute()
 
     def maintain(self, task: Task[F]) -> None:
-        """Choose, attempt, and recompute if the attempt is cut off; the choice is a sentence in the counters."""
+        """Choose, attempt, and go on to the next choice if cut off; the choice is a sentence in the counters."""
         past = self._past.setdefault(task.stage.relations, _Past())
         facts = sum(task.store.size(relation) for relation in task.stage.relations)
         if not task.loses:
             self._insert_only(task, past, facts)
             return
         deletions = sum(map(len, (*task.losing, task.withdrawn))) + len(task.removed)
-        strategy = self._choice(task, past, deletions, facts)
-        task.counters.choices.append(
-            f"component {task.stage.name}: {strategy.name}, "
-            f"{_counted(deletions, 'deletion')} against {_short(facts)} facts"
-        )
-        if strategy is self._recompute:
-            self._recomputed(task, past)
-        else:
-            self._attempt(task, strategy, past, deletions, facts)
+        cut: list[str] = []
+        for strategy, allowance in self._attempts(task, past, deletions, facts):
+            if self._attempt(task, strategy, past, deletions, allowance):
+                amount = f"{_counted(deletions, 'deletion')} against {_short(facts)} facts"
+                after = f", after {' and '.join(cut)} took too long" if cut else ""
+                task.counters.choices.append(f"component {task.stage.name}: {strategy.name}, {amount}{after}")
+                return
+            cut.append(strategy.name)
+            task.counters.add("cut off", 1)
 
-    def _insert_only(self, task: Task[F], past: _Past, facts: int) -> None:
-        """Without deletions every strategy is the same semi-naive insertion."""
-        before = _derived(task.store)
-        self._bf.maintain(task)
-        if not facts:
-            past.recomputation = _derived(task.store) - before
-            past.recomputed_facts = _present(task)
-        insertions = sum(map(len, (*task.gaining, task.asserted))) + len(task.added)
-        sentence = (
-            f"component {task.stage.name}: insertion, {_counted(insertions, 'insertion')} into {_short(facts)} facts"
-        )
-        task.counters.choices.append(sentence)
+    def _attempts(self, task: Task[F], past: _Past, deletions: int, facts: int) -> Iterator[tuple[Strategy, float]]:
+        """What to try, in order, and how much each may spend."""
+        whole = past.per_fact * max(facts, 1)
+        if not self._mostly_gone(task, deletions, facts):
+            yield from self._incremental(task, past, deletions, whole)
+        yield self._recompute, float("inf")
 
-    def _choice(self, task: Task[F], past: _Past, deletions: int, facts: int) -> Strategy:
-        read = sum(task.store.size(relation) for relation in task.scheduled.reads)
-        if not facts or deletions > read + facts:
-            return self._recompute
+    def _incremental(
+        self, task: Task[F], past: _Past, deletions: int, whole: float
+    ) -> Iterator[tuple[Strategy, float]]:
+        share = max(LEAST_ATTEMPT, NEXT_SHARE * whole)
         if not task.stage.is_recursive:
-            return self._bf
-        known = past.per_deletion
-        allowed = self._allowed(past, facts)
-        expected = {name: known.get(name, 0.0) * deletions for name in (self._bf.name, self._dred.name)}
-        if min(expected.values()) > 2 * allowed:
-            for name in known:
-                known[name] *= FORGETTING
-            return self._recompute
-        return self._dred if expected[self._dred.name] < expected[self._bf.name] else self._bf
+            yield self._bf, share
+            return
+        known = sorted(
+            (past.rates[s.name] * deletions, s.name, s) for s in (self._bf, self._dred) if s.name in past.rates
+        )
+        if not known:
+            yield self._bf, max(LEAST_ATTEMPT, FIRST_SHARE * whole)
+            yield self._dred, share
+            return
+        expected, _, best = known[0]
+        if expected > max(HOPELESS * whole, LEAST_ATTEMPT):
+            past.rates = {name: rate * FADING for name, rate in past.rates.items()}
+            return
+        if len(known) == 1 and expected > LEAST_ATTEMPT:
+            yield self._dred if best is self._bf else self._bf, min(expected, share)
+        yield best, max(share, 1.2 * expected)
 
-    def _allowed(self, past: _Past, facts: int) -> float:
-        """How many derivations an attempt may take."""
-        whole = float(facts)
-        if past.recomputation is not None and past.recomputed_facts:
-            whole = max(whole, past.recomputation * facts / past.recomputed_facts)
-        return max(LEAST_ATTEMPT, SHARE_OF_RECOMPUTATION * whole)
+    def _mostly_gone(self, task: Task[F], deletions: int, facts: int) -> bool:
+        """Whether at least half of what the stage reads, or of the stage itself, is deleted."""
+        read = sum(task.store.size(relation) for relation in task.scheduled.positive)
+        return not facts or 2 * len(task.losing[0]) > max(read, 1) or 2 * deletions > read + facts
 
-    def _attempt(self, task: Task[F], strategy: Strategy, past: _Past, deletions: int, facts: int) -> None:
-        store, before, allowed = task.store, _derived(task.store), self._allowed(past, facts)
+    def _attempt(self, task: Task[F], strategy: Strategy, past: _Past, deletions: int, allowance: float) -> bool:
+        """Whether the strategy finished within its allowance; if not, everything is as before.
 
-        def watch() -> None:
-            if _derived(store) - before > allowed:
+        An attempt that was cut off is remembered as if it had cost as much as recomputation.
+        """
+        before, whole = _spent(task), past.per_fact * _present(task)
+
+        def watch(driving: int) -> None:
+            if _spent(task) - before + past.per_fact * driving > allowance:
                 raise _TooDearError
 
         task.cut_off = watch
         try:
             strategy.maintain(task)
         except _TooDearError:
-            spent = int(_derived(store) - before)
-            task.counters.add("cut off", 1)
-            task.counters.choices[-1] += f"; cut off after {_short(spent)} derivations and recomputed"
-            store.mark(store.touched(task.stage.relations, ANY), remove=TRANSIENT)
-            self._recomputed(task, past)
-        finally:
-            past.learn(strategy.name, deletions, _derived(store) - before)
+            _undo(task)
+            past.learn(strategy.name, whole / max(deletions, 1))
+            return False
+        spent = _spent(task) - before
+        if strategy is self._recompute:
+            past.per_fact = spent / max(_present(task), 1)
+        else:
+            past.learn(strategy.name, spent / max(deletions, 1))
+        return True
 
-    def _recomputed(self, task: Task[F], past: _Past) -> None:
-        task.cut_off = lambda: None
-        before = _derived(task.store)
-        self._recompute.maintain(task)
-        past.recomputation = _derived(task.store) - before
-        past.recomputed_facts = _present(task)
+    def _insert_only(self, task: Task[F], past: _Past, facts: int) -> None:
+        """Without deletions every strategy is the same semi-naive insertion."""
+        before = _spent(task)
+        self._bf.maintain(task)
+        present = _present(task)
+        if present > 2 * facts:
+            past.per_fact = (_spent(task) - before) / max(present - facts, 1)
+        insertions = sum(map(len, (*task.gaining, task.asserted))) + len(task.added)
+        amount = f"{_counted(insertions, 'insertion')} into {_short(facts)} facts"
+        task.counters.choices.append(f"component {task.stage.name}: insertion, {amount}")
+
+
+def _undo(task: Task[F]) -> None:
+    """Bring the stage back to where the attempt began."""
+    store, relations = task.store, task.stage.relations
+    store.mark(store.touched(relations, DELETED), add=Mark.NOW)
+    store.mark(store.touched(relations, INSERTED), remove=Mark.NOW)
+    store.mark(store.touched(relations, ANY), remove=TRANSIENT)
+
+
+def _spent(task: Task[F]) -> float:
+    """What the update has cost so far."""
+    return sum(task.store.derivations.values()) + ROUND * task.budget.rounds
 
 
 def _present(task: Task[F]) -> int:
@@ -143,10 +172,6 @@ def _present(task: Task[F]) -> int:
     store, relations = task.store, task.stage.relations
     before = sum(store.size(relation) for relation in relations)
     return before + len(store.touched(relations, INSERTED)) - len(store.touched(relations, DELETED))
-
-
-def _derived(store: Store[F]) -> int:
-    return sum(store.derivations.values())
 
 
 def _counted(number: int, word: str) -> str:

@@ -47,7 +47,7 @@ class DRed(Strategy):
         matching, everything = LOST, [foreseen]
         driving = store.union([driving, going])
         while driving or blocking:
-            task.round()
+            task.round(len(driving))
             everything.append(going)
             heads = store.derive(task.surviving, driving, blocking, matching, DOOMED, Mark.NEXT, "overdelete")
             store.mark(going, remove=Mark.NOW | Mark.DELTA)

@@ -35,7 +35,7 @@ def saturate(task: Task[F], found: F, phase: str) -> None:
     store = task.store
     nobody = store.nothing()
     while found:
-        task.round()
+        task.round(len(found))
         task.counters.add("inserted", len(found))
         if not task.stage.is_recursive:
             store.mark(found, add=Mark.NOW, remove=Mark.NEXT)

@@ -24,7 +24,7 @@ from tidelog.planning.lowered import LoweredRule, Stage
 from tidelog.planning.views import DELETED, INSERTED, Mark, View
 
 
-def _free() -> None:
+def _free(driving: int) -> None:
     """No cut-off."""
 
 
@@ -46,7 +46,7 @@ class Task(Generic[F]):
     removed: Sequence[LoweredRule] = ()
     unmarked: frozenset[str] = frozenset()
     """Relations without rules whose deletions, if they are a CANDIDATE, are accounted for in `foreseen`."""
-    cut_off: Callable[[], None] = field(default=_free)
+    cut_off: Callable[[int], None] = field(default=_free)
 
     @property
     def stage(self) -> Stage:
@@ -89,10 +89,10 @@ class Task(Generic[F]):
             found.append(self.store.evaluate(self.stage, self.removed, OLD_VERSION, heads, add, phase))
         return self.store.union(found)
 
-    def round(self) -> None:
-        """Pay for a round; raises when the update's budget or the strategy's own cut-off is used up."""
+    def round(self, driving: int = 0) -> None:
+        """Pay for a round that so many facts drive; raises when the budget or the attempt's allowance is used up."""
         self.budget.charge_round()
-        self.cut_off()
+        self.cut_off(driving)
 
 
 class Strategy(ABC):
