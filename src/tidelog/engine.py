@@ -13,7 +13,8 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from os import PathLike
+from typing import TYPE_CHECKING, Any
 
 from tidelog.analysis.impact import impact
 from tidelog.analysis.program_check import check
@@ -35,6 +36,10 @@ from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import Outcome, maintain
 from tidelog.planning.lowered import Stage, is_hidden
 from tidelog.planning.lowering import LoweredProgram, lower
+from tidelog.state.journal import Entry, Journals
+
+if TYPE_CHECKING:
+    from tidelog.state.snapshot import StoredState
 
 BACKENDS = ("local", "spark", "auto")
 
@@ -60,6 +65,7 @@ class Engine:
         self._lowered = LoweredProgram(())
         self._schedule = Schedule(())
         self._marks: marking.Marks[Any] | None = None
+        self._journals = Journals()
         self.version = 0
         facts: dict[str, list[tuple[Value, ...]]] = {}
         for fact in program.facts:
@@ -182,6 +188,53 @@ class Engine:
         if problems:
             raise LawError(problems)
 
+    # -- keeping ---------------------------------------------------------------------------------------------------
+
+    def save(self, target: str | PathLike[str], *, batch: int | None = None, source: str = "updates") -> None:
+        """Make the present version durable, in a directory or an open log: wholly or not at all.
+
+        The first save writes every fact, a later one into the same state only what changed. `batch` is recorded with
+        the version, as the last batch of its source that is part of the state.
+        """
+        from tidelog.state.log import opened
+        from tidelog.state.snapshot import Snapshot
+
+        with opened(target) as log:
+            snapshot = Snapshot(self.version, self._program, self._strategy.name, self._backend, self._journals)
+            log.save(snapshot, batch, source)
+
+    @classmethod
+    def open(
+        cls,
+        source: str | PathLike[str],
+        *,
+        version: int | None = None,
+        strategy: str | None = None,
+        backend: str = "local",
+        spark: Any = None,  # noqa: ANN401 - a SparkSession, as above
+        limits: Limits | None = None,
+    ) -> Engine:
+        """The engine that was saved, as it was, without recomputation: its last version unless another is asked for."""
+        from tidelog.state.reading import read_state
+
+        stored = read_state(source, version)
+        engine = cls(strategy=strategy or stored.info.strategy, backend=backend, spark=spark, limits=limits)
+        engine._restore(stored)
+        return engine
+
+    def _restore(self, stored: StoredState) -> None:
+        """Take over a stored version."""
+        check(stored.program)
+        self._program, self._lowered = stored.program, lower(stored.program.rules)
+        self._schedule = Schedule(self._lowered.stages)
+        for facts in stored.relations:
+            self._backend.restore(facts.relation, facts.facts, facts.explicit, facts.arity)
+        self._backend.commit()
+        self._backend.use(self._schedule)
+        self.version = stored.info.version
+        if stored.is_last:
+            self._journals.begin(stored.info.state, stored.info.commit, stored.info.facts)
+
     # -- within ----------------------------------------------------------------------------------------------------
 
     def _transact(
@@ -220,6 +273,7 @@ class Engine:
                 marks=marks,
             )
             change = self._change(outcome, budget, started)
+            entry = self._entry(outcome, come, gone) if self._journals else None
             self._backend.commit()
         except BaseException:
             self._backend.rollback()
@@ -232,6 +286,8 @@ class Engine:
             self._schedule = schedule
             self._backend.use(schedule)
         self.version += 1
+        if entry is not None:
+            self._journals.note(entry)
         return change
 
     def _interned(self, facts: Mapping[str, object], program: Program, lowered: LoweredProgram) -> dict[str, Any]:
@@ -256,6 +312,12 @@ class Engine:
         stats = _stats(outcome.counters, budget, self._strategy.name)
         stats.seconds = time.perf_counter() - started
         return Change(inserted, deleted, stats, self.version + 1)
+
+    def _entry(self, outcome: Outcome[Any], come: Mapping[str, Any], gone: Mapping[str, Any]) -> Entry:
+        """What a save has to know about a transaction, our own relations included."""
+        parts = (outcome.inserted, outcome.deleted, come, gone)
+        frozen = ({name: self._backend.freeze(name, facts) for name, facts in part.items() if facts} for part in parts)
+        return Entry(self.version + 1, *frozen)
 
     def _changed_program(self, added: Program, removed: Sequence[str]) -> Program:
         """The program after a rule change; unknown and repeated rules are refused or ignored."""

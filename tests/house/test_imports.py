@@ -16,7 +16,7 @@ FLOORS = (
     {"analysis"},
     {"planning", "changes"},
     {"maintenance", "circuits"},
-    {"backends", "provenance"},
+    {"backends", "provenance", "state"},
     {"engine"},
     {"cli", "console", "pipeline", "rdf"},
 )

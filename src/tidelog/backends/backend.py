@@ -9,13 +9,19 @@ Never     : no rules beyond those of the schedule it is given.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+import pyarrow as pa
 
 from tidelog.changes.change import FactTable
 from tidelog.language.terms import Atom
 from tidelog.limits import Budget
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.store import F, Store
+
+Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+"""Yes or no for each fact of a table."""
 
 
 class Backend(Protocol[F]):
@@ -65,6 +71,12 @@ class Backend(Protocol[F]):
 
     def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
         """Recompute everything from the explicit facts; per relation what is missing here and what is too much."""
+
+    def snapshot(self, relation: str) -> tuple[pa.Table, Flags]:
+        """All facts of a relation as of the last commit, and which of them are explicit."""
+
+    def restore(self, relation: str, facts: pa.Table, explicit: Flags, arity: int) -> None:
+        """Store distinct facts of a relation as they were in another engine, derived ones too; then comes `commit`."""
 
     def nbytes(self) -> int:
         """About how much memory the facts take."""

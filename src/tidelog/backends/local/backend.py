@@ -11,7 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import pyarrow as pa
 
+from tidelog.backends.backend import Flags
 from tidelog.backends.local import grouping
 from tidelog.backends.local.compiled import Array
 from tidelog.backends.local.dictionary_kernels import KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_STRING
@@ -113,6 +115,15 @@ class LocalBackend:
         """Undo everything since the last commit."""
         self.store.rollback()
 
+    def restore(self, relation: str, facts: pa.Table, explicit: Flags, arity: int) -> None:
+        """Store facts of a saved version; they take effect with the next commit."""
+        self.store.relation(relation, arity)
+        if len(explicit):
+            columns = [self.store.dictionary.encode(column) for column in facts.columns]
+            rows = self.store.intern(relation, _stacked(columns, len(explicit))).parts[relation]
+            self.store.mark(LocalFacts({relation: rows}), add=Mark.NOW)
+            self.store.mark(LocalFacts({relation: rows[explicit]}), add=Mark.EXPLICIT)
+
     def nbytes(self) -> int:
         """The memory that facts, indexes and constants take."""
         return self.store.nbytes
@@ -127,6 +138,13 @@ class LocalBackend:
         """The explicit facts of a relation."""
         found = self.store.relations[relation]
         return LocalTable(found.rows[found.select(_EXPLICIT)], found.arity, self.store.dictionary)
+
+    def snapshot(self, relation: str) -> tuple[pa.Table, Flags]:
+        """All facts of a relation, and which of them are explicit."""
+        found = self.store.relations[relation]
+        chosen = found.select(OLD)
+        explicit = (found.marks[chosen] & int(Mark.WAS_EXPLICIT)) != 0
+        return LocalTable(found.rows[chosen], found.arity, self.store.dictionary).to_arrow(), explicit
 
     def freeze(self, relation: str, facts: LocalFacts) -> FactTable:
         """Facts of one relation, for good."""

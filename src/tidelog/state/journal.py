@@ -1,0 +1,85 @@
+"""What an engine has done since it was last saved.
+
+What      : a `Journal` per state that the engine was saved to or opened from; every transaction adds an `Entry`.
+Idea      : with the changes at hand, a save costs what has changed and not what there is. An entry refers to tables
+            that the backend has frozen, so noting it costs nothing to speak of.
+Invariant : the state at `version` and the entries after it give the engine's present facts. A journal that has grown
+            beyond the facts themselves forgets its entries, and the next save writes everything.
+Never     : no file, no encoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from tidelog.changes.change import FactTable
+
+LEAST_LIMIT = 200_000
+"""How many facts a journal may always hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One transaction: facts that came and went, and facts that became explicit or ceased to be, by relation."""
+
+    version: int
+    inserted: Mapping[str, FactTable]
+    deleted: Mapping[str, FactTable]
+    asserted: Mapping[str, FactTable]
+    withdrawn: Mapping[str, FactTable]
+
+    def __len__(self) -> int:
+        parts = (self.inserted, self.deleted, self.asserted, self.withdrawn)
+        return sum(len(table) for tables in parts for table in tables.values())
+
+
+@dataclass(slots=True)
+class Journal:
+    """The entries since the commit that this engine last made or read."""
+
+    commit: int
+    limit: int = LEAST_LIMIT
+    writer: str = field(default_factory=lambda: uuid4().hex)
+    entries: list[Entry] | None = field(default_factory=list)
+    held: int = 0
+
+    def note(self, entry: Entry) -> None:
+        """Add a transaction."""
+        self.held += len(entry)
+        if self.held > self.limit:
+            self.entries = None
+        if self.entries is not None:
+            self.entries.append(entry)
+
+    def saved(self, commit: int, facts: int) -> None:
+        """Everything up to now is part of a commit."""
+        self.commit, self.limit, self.entries, self.held = commit, max(facts, LEAST_LIMIT), [], 0
+
+
+class Journals:
+    """The journals of one engine, by the identity of their states."""
+
+    def __init__(self) -> None:
+        self._by_state: dict[str, Journal] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self._by_state)
+
+    def __iter__(self) -> Iterator[Journal]:
+        return iter(self._by_state.values())
+
+    def of(self, state: str) -> Journal | None:
+        """The journal for a state, None if the engine has nothing to do with it."""
+        return self._by_state.get(state)
+
+    def begin(self, state: str, commit: int, facts: int) -> Journal:
+        """From now on note what happens after a commit of a state."""
+        journal = self._by_state[state] = Journal(commit, max(facts, LEAST_LIMIT))
+        return journal
+
+    def note(self, entry: Entry) -> None:
+        """Add a transaction to every journal."""
+        for journal in self:
+            journal.note(entry)

@@ -1,0 +1,225 @@
+"""The log of a state: versions are added at its end, and stay.
+
+What      : a `StateLog` holds a directory for writing; `save` adds the present version of an engine.
+Idea      : the first save writes every fact (the base), a later one appends rows for what changed. Files of changes are
+            put together in levels, as a log-structured tree does it, and when the changes outgrow the base a new base
+            is written; both happen inside a commit that adds a version anyway, so nothing can be caught half way.
+Source    : O'Neil et al. 1996, "The log-structured merge-tree"; the Delta protocol for commits and transactions.
+Invariant : 1. a save that returned survives the death of the process; one that did not return left the version
+               before it or the version after it, never anything else.
+            2. a batch is part of the state at most once.
+            3. only the engine that made or read the last version can add the next one.
+Cost      : a save costs what changed since the last one, and now and then a part of what changed before.
+Never     : no update is applied and no rule evaluated here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from uuid import uuid4
+
+import pyarrow as pa
+
+from tidelog.changes.change import FactTable
+from tidelog.errors import StateError
+from tidelog.state.failpoints import reach
+from tidelog.state.journal import Entry, Journal
+from tidelog.state.lock import Lock
+from tidelog.state.rows import ABSENT, PRESENT, WITHDRAWN, program_row, to_rows
+from tidelog.state.snapshot import Snapshot
+from tidelog.state.table import File, Table
+from tidelog.state.versions import VersionInfo, fingerprint, program_text
+
+FAN_OUT = 32
+"""So many files of changes of one level become one of the next."""
+LEAST_CHANGES = 100_000
+"""Below so many rows of changes no new base is written."""
+SOURCE = "updates"
+"""The name of the stream that batches are counted in, unless another is given."""
+
+Shapes = dict[str, tuple[int, int]]
+
+
+class StateLog:
+    """A state directory, held for writing until it is closed."""
+
+    def __init__(self, directory: str | PathLike[str]) -> None:
+        self.directory = Path(directory).resolve()
+        self._lock = Lock(self.directory)
+        try:
+            self._table = Table(self.directory)
+            self._info = self._table.info() if self._table.exists() else None
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __fspath__(self) -> str:
+        return str(self.directory)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let others write."""
+        self._lock.release()
+
+    @property
+    def info(self) -> VersionInfo | None:
+        """The last version, None while nothing is saved."""
+        return self._info
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is saved yet."""
+        return self._info is None
+
+    def last_batch(self, source: str = SOURCE) -> int | None:
+        """The last batch of a source that is part of the state."""
+        return None if self._info is None else self._table.last_batch(source)
+
+    def has_batch(self, batch: int, source: str = SOURCE) -> bool:
+        """Whether a batch is part of the state; batches of a source come in rising order."""
+        last = self.last_batch(source)
+        return last is not None and batch <= last
+
+    def save(self, snapshot: Snapshot, batch: int | None = None, source: str = SOURCE) -> VersionInfo:
+        """Make the present version of an engine the last one of the state, with the batch that led to it."""
+        if batch is not None and self.has_batch(batch, source):
+            raise StateError.of(
+                "E609", f"batch {batch} of {source} is part of the state already", remedy="ask has_batch before"
+            )
+        reach("save-begins")
+        if self._info is None:
+            return self._save(snapshot, None, None, batch, source)
+        journal = self._journal(snapshot, self._info)
+        if snapshot.version == self._info.version and batch is None:
+            journal.saved(self._info.commit, self._info.facts)
+            return self._info
+        return self._save(snapshot, self._info, journal, batch, source)
+
+    def _journal(self, snapshot: Snapshot, info: VersionInfo) -> Journal:
+        """The engine's journal for this state, if the engine made or read its last version."""
+        journal = snapshot.journals.of(info.state)
+        if journal is None:
+            sentence, remedy = "holds the state of another engine", "open that one, or save into an empty directory"
+        elif journal.commit != info.commit and info.writer != journal.writer:
+            sentence, remedy = f"has moved on to version {info.version} without this engine", "open it again"
+        else:
+            return journal
+        raise StateError.of("E608", f"{self.directory} {sentence}", remedy=remedy)
+
+    def _save(
+        self, snapshot: Snapshot, last: VersionInfo | None, journal: Journal | None, batch: int | None, source: str
+    ) -> VersionInfo:
+        files = [] if last is None else self._table.files()
+        entries = None if journal is None or journal.entries is None or last is None else journal.entries
+        if last is None or entries is None or _is_base_due(files, entries):
+            kind, added, removed, relations = "base", *self._base(snapshot, files)
+        else:
+            fresh = [entry for entry in entries if entry.version > last.version]
+            kind, added, removed = self._changes(snapshot, last, fresh, files)
+            relations = _grown(last.relations, fresh, snapshot)
+        reach("files-written")
+        state = uuid4().hex if last is None else last.state
+        writer = uuid4().hex if journal is None else journal.writer
+        info = VersionInfo(
+            state, snapshot.version, fingerprint(snapshot.program), snapshot.strategy, relations, kind,
+            sum(file.rows for file in added), batch, source if batch is not None else "", writer,
+        )  # fmt: skip
+        self._table.commit(info, added, removed)
+        reach("committed")
+        self._info = info = self._table.info()
+        if journal is None:
+            journal = snapshot.journals.begin(state, info.commit, info.facts)
+            journal.writer = writer
+        journal.saved(info.commit, info.facts)
+        reach("acknowledged")
+        return info
+
+    def _base(self, snapshot: Snapshot, files: list[File]) -> tuple[list[File], list[File], Shapes]:
+        """Every fact in one new file, in place of all others."""
+        reach("base-begins")
+        relations: Shapes = {}
+
+        def chunks() -> Iterator[pa.Table]:
+            yield program_row(program_text(snapshot.program), snapshot.version)
+            for name in sorted(snapshot.holder.relations()):
+                facts, explicit = snapshot.holder.snapshot(name)
+                relations[name] = snapshot.holder.arity(name) or 0, len(explicit)
+                yield to_rows(name, facts, snapshot.version, PRESENT, explicit, len(explicit))
+
+        base = self._table.write("base", chunks())
+        reach("base-written")
+        return [base], files, relations
+
+    def _changes(
+        self, snapshot: Snapshot, last: VersionInfo, entries: list[Entry], files: list[File]
+    ) -> tuple[str, list[File], list[File]]:
+        """Rows for what changed, put together with files of changes where a level is full."""
+        rows = [rows for entry in entries for rows in _rows(entry)]
+        if fingerprint(snapshot.program) != last.fingerprint:
+            rows.append(program_row(program_text(snapshot.program), snapshot.version))
+        if not rows:
+            return "changes", [], []
+        level, merged = 0, list[File]()
+        while len(full := [file for file in files if file.level == f"changes{level}"]) >= FAN_OUT - 1:
+            merged += full
+            level += 1
+        if merged:
+            reach("merge-begins")
+        file = self._table.write(f"changes{level}", [self._table.read(merged), pa.concat_tables(rows)])
+        if merged:
+            reach("merged-file-written")
+        return "merge" if merged else "changes", [file], merged
+
+
+@contextmanager
+def opened(target: str | PathLike[str]) -> Iterator[StateLog]:
+    """A log for writing: the given one, which stays open, or that of a directory, for the while."""
+    if isinstance(target, StateLog):
+        yield target
+        return
+    with StateLog(target) as log:
+        yield log
+
+
+def _is_base_due(files: list[File], entries: list[Entry]) -> bool:
+    """Whether the changes outgrow the base."""
+    changes = sum(file.rows for file in files if file.level != "base") + sum(map(len, entries))
+    return changes > max(LEAST_CHANGES, sum(file.rows for file in files if file.level == "base"))
+
+
+def _rows(entry: Entry) -> Iterator[pa.Table]:
+    """The rows of one transaction. Their order matters: a fact can be inserted as derived and asserted as well."""
+    parts: tuple[tuple[Mapping[str, FactTable], int, bool], ...] = (
+        (entry.inserted, PRESENT, False),
+        (entry.withdrawn, WITHDRAWN, False),
+        (entry.asserted, PRESENT, True),
+        (entry.deleted, ABSENT, False),
+    )
+    for tables, sign, explicit in parts:
+        for relation, table in tables.items():
+            if len(table):
+                yield to_rows(relation, table.to_arrow(), entry.version, sign, explicit, len(table))
+
+
+def _grown(before: Mapping[str, tuple[int, int]], entries: list[Entry], snapshot: Snapshot) -> Shapes:
+    """The relations and their sizes after the entries."""
+    after = dict(before)
+    for name in snapshot.holder.relations():
+        if name not in after:
+            after[name] = snapshot.holder.arity(name) or 0, 0
+    for entry in entries:
+        for tables, sign in ((entry.inserted, 1), (entry.deleted, -1)):
+            for name, table in tables.items():
+                arity, count = after[name]
+                after[name] = arity, count + sign * len(table)
+    return after

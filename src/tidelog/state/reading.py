@@ -1,0 +1,85 @@
+"""Stored versions, read.
+
+What      : `read_state` gives one version with all its facts; `read_versions` lists what there is.
+Idea      : a version is a commit; the table at that commit is folded, and the outcome compared with what the commit
+            says about its sizes and its program.
+Invariant : what is returned is complete: a file that is missing or damaged, or facts whose number is not the committed
+            one, are a `StateError`, and nothing is half opened. Reading takes no lock and changes nothing.
+Never     : no engine is made here.
+"""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from tidelog.errors import ProgramError, StateError
+from tidelog.language.parser import parse
+from tidelog.language.terms import Program
+from tidelog.state.fold import StoredFacts, fold, last_program
+from tidelog.state.snapshot import StoredState
+from tidelog.state.table import Table, damaged
+from tidelog.state.versions import VersionInfo, fingerprint
+
+
+def read_versions(directory: str | PathLike[str]) -> list[VersionInfo]:
+    """Every stored version, the oldest first."""
+    return Table(Path(directory).resolve()).infos()
+
+
+def read_state(directory: str | PathLike[str], version: int | None = None) -> StoredState:
+    """A stored version with its facts; the last one unless another is asked for."""
+    path = Path(directory).resolve()
+    table = Table(path)
+    last = table.info()
+    info = last if version is None or version == last.version else _stored(table, version)
+    if info is not last:
+        table = Table(path, info.commit)
+    rows = table.read(table.files())
+    return StoredState(info, _program(path, rows, info), _relations(path, rows, info), is_last=info is last)
+
+
+def _stored(table: Table, version: int) -> VersionInfo:
+    """The last commit of a version."""
+    infos = table.infos()
+    for info in reversed(infos):
+        if info.version == version:
+            return info
+    near = sorted({info.version for info in infos}, key=lambda known: (abs(known - version), known))[:4]
+    raise StateError.of(
+        "E604",
+        f"version {version} is not stored in {table.directory}",
+        remedy=f"versions near it: {', '.join(map(str, sorted(near)))}",
+    )
+
+
+def _program(directory: Path, rows: pa.Table, info: VersionInfo) -> Program:
+    text = last_program(rows)
+    try:
+        program = parse(text or "")
+    except ProgramError as error:
+        raise damaged(directory, f"its rules cannot be read: {error.problems[0].sentence}") from error
+    if text is None or fingerprint(program) != info.fingerprint:
+        raise damaged(directory, "its rules are not those that the commit names")
+    return program
+
+
+def _relations(directory: Path, rows: pa.Table, info: VersionInfo) -> list[StoredFacts]:
+    """The facts of every relation that the commit names, relations without facts included."""
+    found = {facts.relation: facts for facts in fold(rows)}
+    for name, (arity, count) in info.relations.items():
+        facts = found.setdefault(name, _nothing(name, arity))
+        if (facts.arity, len(facts)) != (arity, count):
+            raise damaged(directory, f"{name} has {len(facts)} facts instead of {count}")
+    unknown = [name for name, facts in found.items() if len(facts) and name not in info.relations]
+    if unknown:
+        raise damaged(directory, f"the commit does not name the relation {unknown[0]}")
+    return [found[name] for name in info.relations]
+
+
+def _nothing(relation: str, arity: int) -> StoredFacts:
+    empty = pa.table([pa.nulls(0)] * arity, names=[f"c{number}" for number in range(arity)])
+    return StoredFacts(relation, arity, empty, np.zeros(0, np.bool_))

@@ -1,0 +1,131 @@
+"""Facts as rows of one table, whatever their relation.
+
+What      : the schema of the stored table, and the way of facts into its rows and back into columns.
+Idea      : a value is a cell with four fields (int, float, bool, text) of which exactly one is filled, a fact is a list
+            of cells; so one schema holds relations of every arity and columns of mixed types, and any reader of the open
+            format understands it. A row says what became of a fact in a version; no row is ever changed.
+Invariant : `1`, `1.0`, `True` and `"1"` come back as what they were. Relation names are data: they never become paths.
+Never     : no files (table.py), and no decision which row counts (fold.py).
+
+    relation  version  sign  explicit  values
+    edge      3        +1    true      [{text: a}, {text: b}]     the fact is there, explicitly
+    path      3        +1    false     [{text: a}, {text: b}]     the fact is there, derived
+    edge      4         0    false     [{text: a}, {text: b}]     it is no longer explicit; whether it stays is not said
+    path      5        -1    false     [{text: a}, {text: b}]     it is gone
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidelog.changes.columns import normalise
+
+FORMAT = 1
+"""The version of this format; a state of another one is refused."""
+
+PROGRAM = "@program"
+"""The relation whose last row holds the text of the program."""
+
+PRESENT, WITHDRAWN, ABSENT = 1, 0, -1
+"""The signs of a row."""
+
+_KINDS = (("int", pa.int64()), ("float", pa.float64()), ("bool", pa.bool_()), ("text", pa.large_string()))
+_CELL = pa.struct([pa.field(name, kind) for name, kind in _KINDS])
+
+SCHEMA = pa.schema(
+    [
+        pa.field("relation", pa.large_string()),
+        pa.field("version", pa.int64()),
+        pa.field("sign", pa.int8()),
+        pa.field("explicit", pa.bool_()),
+        pa.field("values", pa.list_(pa.field("element", _CELL))),
+    ]
+)
+
+Flags = np.ndarray[Any, np.dtype[np.bool_]]
+Numbers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+def to_rows(relation: str, facts: pa.Table, version: int, sign: int, explicit: Flags | bool, count: int) -> pa.Table:
+    """Facts of one relation as rows; `count` is their number, which a table without columns may not know."""
+    flags = np.full(count, explicit) if isinstance(explicit, bool) else explicit
+    columns = [
+        pa.array([relation], pa.large_string()).take(pa.array(np.zeros(count, np.int64))),
+        pa.array(np.full(count, version, np.int64)),
+        pa.array(np.full(count, sign, np.int8)),
+        pa.array(flags, pa.bool_()),
+        _values(facts, count),
+    ]
+    return pa.table(columns, schema=SCHEMA)
+
+
+def program_row(text: str, version: int) -> pa.Table:
+    """The row that makes a text the program of a version."""
+    return to_rows(PROGRAM, pa.table({"text": [text]}), version, PRESENT, False, 1)
+
+
+def to_columns(values: pa.Array, arity: int) -> list[pa.Array]:
+    """The cells of facts that all have the same arity, as one array per column: of one type, or a dense union."""
+    cells = values.flatten()
+    if arity == 1:
+        return [_column(cells)]
+    count = len(values)
+    return [_column(cells.take(pa.array(np.arange(at, count * arity, arity)))) for at in range(arity)]
+
+
+def fields(cells: pa.Array) -> list[pa.Array]:
+    """The four fields of cells, in the order of int, float, bool, text."""
+    return [cells.field(number) for number in range(len(_KINDS))]
+
+
+def _values(facts: pa.Table, count: int) -> pa.Array:
+    """The columns of a table, fact by fact."""
+    arity = facts.num_columns
+    offsets = pa.array(np.arange(count + 1, dtype=np.int64) * arity, pa.int32())
+    if not arity or not count:
+        return pa.ListArray.from_arrays(offsets, pa.array([], _CELL), type=SCHEMA.field("values").type)
+    cells = pa.concat_arrays([_cells(chunk) for column in facts.columns for chunk in column.chunks])
+    if arity > 1:
+        by_fact = np.arange(arity * count).reshape(arity, count).T.ravel()
+        cells = cells.take(pa.array(by_fact))
+    return pa.ListArray.from_arrays(offsets, cells, type=SCHEMA.field("values").type)
+
+
+def _cells(column: pa.Array) -> pa.Array:
+    """An Arrow array of constants as cells."""
+    column = normalise(column)
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    filled = _parts(column)
+    children = [filled.get(kind, pa.nulls(len(column), kind)) for _, kind in _KINDS]
+    return pa.StructArray.from_arrays(children, fields=list(_CELL))
+
+
+def _parts(column: pa.Array) -> dict[pa.DataType, pa.Array]:
+    """The values of each type, null where a value is of another."""
+    if not pa.types.is_union(column.type):
+        return {column.type: column}
+    codes, offsets = column.type_codes.to_numpy(), column.offsets.to_numpy()
+    parts = {}
+    for number, code in enumerate(column.type.type_codes):
+        part = column.field(number)
+        chosen = codes == code
+        if chosen.any():
+            parts[part.type] = part.take(pa.array(np.where(chosen, offsets, 0), mask=~chosen))
+    return parts
+
+
+def _column(cells: pa.Array) -> pa.Array:
+    """Cells as an array of their one type, or as a dense union."""
+    parts = [part for part in fields(cells) if part.null_count < len(part)]
+    if len(parts) <= 1:
+        return parts[0] if parts else pa.nulls(0)
+    codes, offsets = np.zeros(len(cells), np.int8), np.zeros(len(cells), np.int32)
+    for code, part in enumerate(parts):
+        filled = part.is_valid().to_numpy(zero_copy_only=False)
+        codes[filled] = code
+        offsets[filled] = np.arange(np.count_nonzero(filled))
+    return pa.UnionArray.from_dense(pa.array(codes), pa.array(offsets), [part.drop_null() for part in parts])

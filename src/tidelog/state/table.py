@@ -1,0 +1,203 @@
+"""The table of a state: Parquet files, and a Delta log that says which of them make up a version.
+
+What      : writes and reads files of rows, and commits added and removed files with a description, atomically.
+Idea      : delta-rs commits by making one file of the log appear; data files are written and synced before, under names
+            that nobody knows yet. So a version is there with all its rows or not at all, and files that no commit names
+            are as good as absent.
+Invariant : files are never changed. A commit that was answered is on the disk, not only in the system's memory.
+Never     : no fact is looked at (rows.py, fold.py), and no decision what to write (log.py).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
+from deltalake.exceptions import DeltaError
+from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+
+from tidelog.errors import StateError
+from tidelog.state.failpoints import reach
+from tidelog.state.rows import SCHEMA
+from tidelog.state.versions import KEY, VersionInfo
+
+_LOG = "_delta_log"
+_HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
+_ROW_GROUP = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file of rows: its name, which begins with its level, its bytes and its rows."""
+
+    name: str
+    size: int
+    rows: int
+
+    @property
+    def level(self) -> str:
+        """`base`, or `changes0`, `changes1`, ... for rows that were put together so many times."""
+        return self.name.partition("-")[0]
+
+
+class Table:
+    """The table in one directory, at its last commit or at a given one."""
+
+    def __init__(self, directory: Path, commit: int | None = None) -> None:
+        self.directory = directory
+        self._delta: DeltaTable | None = None
+        if self.exists():
+            with _reading(directory):
+                self._delta = DeltaTable(directory.as_uri(), version=commit)
+
+    def exists(self) -> bool:
+        """Whether there is a commit."""
+        log = self.directory / _LOG
+        return log.is_dir() and any(log.glob("*.json"))
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    @property
+    def delta(self) -> DeltaTable:
+        """The table as delta-rs knows it."""
+        if self._delta is None:
+            raise StateError.of(
+                "E601", f"there is no state in {self.directory}", remedy="save an engine there first, or check the path"
+            )
+        return self._delta
+
+    def info(self) -> VersionInfo:
+        """The version that the present commit describes."""
+        return self._described(self.delta.version())
+
+    def infos(self) -> list[VersionInfo]:
+        """All versions, the oldest first, up to the present commit."""
+        return [self._described(number) for number in range(self.delta.version() + 1)]
+
+    def files(self) -> list[File]:
+        """The files that make up the present version."""
+        with _reading(self.directory):
+            actions = pa.table(self.delta.get_add_actions())
+        columns = (actions[name].to_pylist() for name in ("path", "size_bytes", "num_records"))
+        return [File(*one) for one in zip(*columns)]
+
+    def read(self, files: Iterable[File]) -> pa.Table:
+        """The rows of files; a file that is missing, damaged or of another length is refused."""
+        return pa.concat_tables([SCHEMA.empty_table(), *(self._read(file) for file in files)])
+
+    def last_batch(self, source: str) -> int | None:
+        """The last batch of a source that is part of the version."""
+        found: int | None = self.delta.transaction_version(source)
+        return found
+
+    def _read(self, file: File) -> pa.Table:
+        with _reading(self.directory):
+            found = pq.read_table(self.directory / file.name, page_checksum_verification=True, partitioning=None)
+            found = found.cast(SCHEMA)
+        if found.num_rows != file.rows:
+            raise damaged(self.directory, f"{file.name} has {found.num_rows} rows instead of {file.rows}")
+        return found
+
+    def _described(self, commit: int) -> VersionInfo:
+        path = self.directory / _LOG / f"{commit:020d}.json"
+        with _reading(self.directory):
+            actions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        said: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
+        size = sum(action["add"]["size"] for action in actions if "add" in action)
+        return VersionInfo.of(said, commit, size, str(self.directory))
+
+    # -- writing ---------------------------------------------------------------------------------------------------
+
+    def write(self, level: str, chunks: Iterable[pa.Table]) -> File:
+        """Write rows into a new file that no commit knows yet, down to the disk."""
+        name = f"{level}-{uuid4().hex}.parquet"
+        path, rows = self.directory / name, 0
+        with _writing(self.directory):
+            with pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
+                for chunk in chunks:
+                    writer.write_table(chunk, row_group_size=_ROW_GROUP)
+                    rows += chunk.num_rows
+                    reach("file-half-written")
+            _sync(path)
+            return File(name, path.stat().st_size, rows)
+
+    def commit(self, info: VersionInfo, added: Sequence[File], removed: Sequence[File]) -> None:
+        """Make the files a version, together with its description."""
+        now = int(time.time() * 1000)
+        schema = Schema.from_arrow(SCHEMA)
+        properties = CommitProperties(
+            custom_metadata={KEY: info.to_json()},
+            max_commit_retries=0,
+            app_transactions=[] if info.batch is None else [Transaction(info.source, info.batch)],
+        )
+        adding = [AddAction(one.name, one.size, {}, now, True, json.dumps({"numRecords": one.rows})) for one in added]
+        with _writing(self.directory):
+            _sync(self.directory)
+            if self._delta is None:
+                create_table_with_add_actions(
+                    self.directory.as_uri(), schema, adding, "error",
+                    commit_properties=properties, post_commithook_properties=_HOOKS,
+                )  # fmt: skip
+                self._delta = DeltaTable(self.directory.as_uri())
+            else:
+                removing = [RemoveAction(one.name, True, now, one.size, {}) for one in removed]
+                self._delta.create_write_transaction(
+                    [*adding, *removing], "append", schema,
+                    commit_properties=properties, post_commithook_properties=_HOOKS,
+                )  # fmt: skip
+                self._delta.update_incremental()
+            log = self.directory / _LOG
+            _sync(log / f"{self._delta.version():020d}.json")
+            _sync(log)
+
+
+def damaged(directory: Path, what: object) -> StateError:
+    """The error for a state that cannot be read."""
+    return StateError.of(
+        "E603", f"the state in {directory} is damaged: {what}", remedy="open an older version, or restore a copy"
+    )
+
+
+@contextmanager
+def _reading(directory: Path) -> Iterator[None]:
+    """What goes wrong with reading means that the state is damaged."""
+    try:
+        yield
+    except (OSError, pa.ArrowException, DeltaError, ValueError, KeyError) as error:
+        raise damaged(directory, _first_line(error)) from error
+
+
+@contextmanager
+def _writing(directory: Path) -> Iterator[None]:
+    """What goes wrong with writing leaves the state as it was."""
+    try:
+        yield
+    except (OSError, pa.ArrowException, DeltaError) as error:
+        raise StateError.of(
+            "E606",
+            f"{directory} cannot be written: {_first_line(error)}",
+            remedy="look after the disk; the state is as it was, and saving again is safe",
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]
+
+
+def _sync(path: Path) -> None:
+    """Have the system write a file or a directory down."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,100 @@
+"""What is known about a stored version.
+
+What      : `VersionInfo`, committed together with the rows of its version; and the fingerprint of a program.
+Idea      : everything that a reader has to know before it reads a fact (format, program, sizes, batch) travels in the
+            commit itself, so that a version is wholly there or not at all.
+Invariant : the fingerprint is equal for programs that differ only in the order of their statements and in the names of
+            variables; facts are no part of it.
+Never     : no file is touched here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from tidelog.errors import StateError
+from tidelog.language.printer import canonical_text, print_program
+from tidelog.language.terms import Program
+from tidelog.planning.lowered import is_hidden
+from tidelog.state.rows import FORMAT
+
+KEY = "tidelog"
+"""Under this name a version is described in the metadata of its commit."""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionInfo:
+    """One stored version. `relations` maps every stored relation, hidden ones included, to its arity and size."""
+
+    state: str
+    version: int
+    fingerprint: str
+    strategy: str
+    relations: Mapping[str, tuple[int, int]]
+    kind: str
+    rows: int
+    batch: int | None = None
+    source: str = ""
+    writer: str = ""
+    commit: int = -1
+    time: datetime | None = None
+    size: int = 0
+
+    @property
+    def facts(self) -> int:
+        """How many facts the user's relations have."""
+        return sum(count for name, (_, count) in self.relations.items() if not is_hidden(name))
+
+    def to_json(self) -> dict[str, Any]:
+        """What the metadata of the commit say."""
+        return {
+            "format": FORMAT,
+            "state": self.state,
+            "version": self.version,
+            "fingerprint": self.fingerprint,
+            "strategy": self.strategy,
+            "relations": {name: list(shape) for name, shape in self.relations.items()},
+            "kind": self.kind,
+            "rows": self.rows,
+            "batch": self.batch,
+            "source": self.source,
+            "writer": self.writer,
+        }
+
+    @classmethod
+    def of(cls, commit_info: Mapping[str, Any], commit: int, size: int, directory: str) -> VersionInfo:
+        """The version that a commit describes; refuses other formats, and tables that are not ours."""
+        said = commit_info.get(KEY)
+        if not isinstance(said, dict) or "format" not in said:
+            raise StateError.of(
+                "E601", f"{directory} is a Delta table, but no state of Tidelog", remedy="give another directory"
+            )
+        if said["format"] != FORMAT:
+            raise StateError.of(
+                "E602",
+                f"{directory} has the format {said['format']}; this release reads and writes {FORMAT}",
+                remedy="use the release of Tidelog that wrote it, or begin a new state",
+            )
+        time = datetime.fromtimestamp(commit_info.get("timestamp", 0) / 1000, UTC)
+        relations = {name: (arity, count) for name, (arity, count) in said["relations"].items()}
+        words = {name: said[name] for name in _PLAIN}
+        return cls(relations=relations, commit=commit, time=time, size=size, **words)
+
+
+_PLAIN = ("state", "version", "fingerprint", "strategy", "kind", "rows", "batch", "source", "writer")
+
+
+def fingerprint(program: Program) -> str:
+    """A short text that is equal for equal programs, facts left aside."""
+    rest = print_program(Program((), (), program.declarations, program.inputs, program.outputs)).splitlines()
+    lines = sorted([*rest, *(f"{rule.name or ''}: {canonical_text(rule)}" for rule in program.rules)])
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+
+
+def program_text(program: Program) -> str:
+    """The program without its facts, as it is stored."""
+    return print_program(Program(program.rules, (), program.declarations, program.inputs, program.outputs))
