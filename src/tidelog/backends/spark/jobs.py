@@ -1,0 +1,88 @@
+"""Where Spark is asked to work, and how its failures look.
+
+What      : `Jobs` runs actions under a name of its own, knows how many jobs they took, and turns Spark's failures into ours.
+Idea      : Spark's own bookkeeping is read, because one action may take several jobs (a broadcast, an adaptive shuffle).
+Invariant : nothing under backends/spark starts a job except through `run`; a failed action raises a PipelineError.
+Never     : no facts and no rules.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from typing import TypeVar
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from tidelog.errors import PipelineError
+
+T = TypeVar("T")
+_SHOWN = 300
+
+
+class Jobs:
+    """The actions of one backend."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self.on_progress: Callable[[], None] = lambda: None
+        self._name = f"tidelog-{uuid.uuid4().hex[:8]}"
+        self._number = 0
+        self._group = self._name
+        self.actions = 0
+
+    def begin(self) -> None:
+        """From here on jobs are counted anew."""
+        self._number += 1
+        self.actions = 0
+        self._group = f"{self._name}-{self._number}"
+
+    @property
+    def count(self) -> int:
+        """How many Spark jobs ran since `begin`; without a context to ask (Spark Connect) the number of actions."""
+        if not self.actions:
+            return 0
+        try:
+            context = self.spark.sparkContext
+            context._jsc.sc().listenerBus().waitUntilEmpty()
+            return len(context.statusTracker().getJobIdsForGroup(self._group))
+        except (PySparkException, Py4JError, AttributeError):
+            return self.actions
+
+    def run(self, action: Callable[[], T]) -> T:
+        """The result of an action."""
+        self.on_progress()
+        self.actions += 1
+        try:
+            self._name_thread()
+            return action()
+        except (PySparkException, Py4JError, ConnectionError, AttributeError) as error:
+            raise self._failure(error) from error
+
+    def _name_thread(self) -> None:
+        context = getattr(self.spark, "_sc", None)
+        if context is not None:
+            if context._jsc is None or context._jsc.sc().isStopped():
+                raise ConnectionError("the session is stopped")
+            context.setJobGroup(self._group, "tidelog")
+
+    def _failure(self, error: Exception) -> Exception:
+        """Our error for a failed action; an error of ours that a task raised is found again in Spark's text."""
+        text = str(error)
+        context = getattr(self.spark, "_sc", None)
+        if isinstance(error, ConnectionError) or (context is not None and context._jsc is None):
+            return PipelineError.of(
+                "E701",
+                "the Spark session is stopped; the last version of the engine is intact but cannot be read",
+                remedy="start a session and open the engine again",
+            )
+        if isinstance(error, AttributeError):
+            return error
+        first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)
+        return PipelineError.of(
+            "E702",
+            f"a Spark job failed: {first.strip()[:_SHOWN]}",
+            remedy="see Spark's log for the cause; the last version is intact, so the update can be applied again",
+        )

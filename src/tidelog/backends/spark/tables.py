@@ -1,0 +1,86 @@
+"""Facts on Spark as users see them.
+
+What      : `ColdTable`, a relation as of the last commit; `FewFacts`, facts that are on the driver, which can go to Spark.
+Idea      : `to_spark` never passes through the driver; iteration does, because the user asked for Python values.
+Invariant : iteration gives every fact once, with the types that it came with.
+Never     : nothing is changed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from tidelog.backends.local.compiled import Array
+from tidelog.backends.local.tables import LocalTable
+from tidelog.backends.spark import frames
+from tidelog.backends.spark.cold import ColdRelation
+from tidelog.backends.spark.constants import Constants
+from tidelog.backends.spark.decoding import decoded
+from tidelog.backends.spark.jobs import Jobs
+from tidelog.language.terms import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class FewFacts(LocalTable):
+    """Facts on the driver."""
+
+    def __init__(self, rows: Array, arity: int, jobs: Jobs, constants: Constants) -> None:
+        super().__init__(rows, arity, constants.dictionary)
+        self._jobs, self._constants = jobs, constants
+
+    def to_spark(self, columns: Sequence[str] | None = None) -> DataFrame:
+        """The facts as a DataFrame of values."""
+        ids = self._constants.ids_of(self.rows)
+        tags = [int(np.bitwise_or.reduce(1 << (ids[:, at] & 3), initial=0)) for at in range(ids.shape[1])]
+        frame = frames.of_ids(self._jobs.spark, ids)
+        return decoded(frame, self._constants.frame, tags, columns or frames.names(ids.shape[1]))
+
+
+class ManyFacts:
+    """Facts in a DataFrame of ids."""
+
+    def __init__(
+        self, frame: Callable[[], DataFrame], size: int, cold: ColdRelation, jobs: Jobs, constants: Constants
+    ) -> None:
+        self._frame, self._size, self._cold = frame, size, cold
+        self._jobs, self._constants = jobs, constants
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[tuple[Value, ...]]:
+        return iter(self._brought())
+
+    def __contains__(self, fact: object) -> bool:
+        return fact in self._brought()
+
+    def __repr__(self) -> str:
+        return f"<{self._size:,} facts on Spark>"
+
+    def to_arrow(self) -> pa.Table:
+        """The facts as an Arrow table, brought to the driver."""
+        return self._brought().to_arrow()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The facts as a pandas DataFrame, brought to the driver."""
+        return self.to_arrow().to_pandas()
+
+    def to_spark(self, columns: Sequence[str] | None = None) -> DataFrame:
+        """The facts as a DataFrame of values."""
+        names = columns or frames.names(self._cold.arity)
+        frame = self._frame().select(*frames.names(self._cold.arity))
+        return decoded(frame, self._constants.frame, self._cold.tags[: self._cold.arity], names)
+
+    def _brought(self) -> LocalTable:
+        columns = self._cold.columns
+        table = self._jobs.run(lambda: self._frame().select(*columns).toArrow())
+        rows = frames.to_ids(table, columns)
+        local = self._constants.local_of(rows) if self._cold.arity else np.zeros(rows.shape, np.int32)
+        return LocalTable(local, self._cold.arity, self._constants.dictionary)
