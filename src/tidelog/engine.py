@@ -104,7 +104,7 @@ class Engine:
             yield self.apply_update(update if len(merged) == 1 else net(merged, self._rule_names()))
             following = upcoming()
             if following is not None:
-                self._look_ahead(following)
+                self.look_ahead(following)
 
     def apply_update(self, update: Update) -> Change:
         """Apply an update object, as read from a file or a stream."""
@@ -337,8 +337,8 @@ class Engine:
         declarations = (*self._program.declarations, *added.declarations)
         return Program(tuple(kept), (), declarations, self._program.inputs, self._program.outputs)
 
-    def _look_ahead(self, upcoming: Update) -> None:
-        """Mark what the next update will delete, between two transactions."""
+    def look_ahead(self, upcoming: Update) -> None:
+        """Mark what the next update will delete, if the strategy has a use for it; should another come, no harm is done."""
         if not self._strategy.uses_marks or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
             return
         found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
