@@ -34,7 +34,7 @@ class StoredFacts:
 
 
 def fold(rows: pa.Table) -> Iterator[StoredFacts]:
-    """The facts that the rows leave, by relation; the program is left out."""
+    """The facts that the rows leave, by relation; programs are left out."""
     if not rows.num_rows:
         return
     names = rows["relation"].combine_chunks().dictionary_encode()
@@ -47,13 +47,10 @@ def fold(rows: pa.Table) -> Iterator[StoredFacts]:
             yield _relation(relation, rest.take(pa.array(order[start:end])))
 
 
-def last_program(rows: pa.Table) -> str | None:
-    """The text of the program, None if there is none."""
-    found = rows.filter(pc.equal(rows["relation"], PROGRAM))
-    if not found.num_rows:
-        return None
-    last = int(np.argmax(found["version"].to_numpy()))
-    return str(found["values"][last].as_py()[0]["text"])
+def programs(rows: pa.Table) -> dict[str, str]:
+    """The last text of every role."""
+    found = rows.filter(pc.equal(rows["relation"], PROGRAM)).sort_by("version").select(["values"])
+    return {role["text"]: text["text"] for role, text in found["values"].to_pylist()}
 
 
 def _relation(relation: str, rows: pa.Table) -> StoredFacts:

@@ -39,7 +39,8 @@ class Entry:
 class Journal:
     """The entries since the commit that this engine last made or read."""
 
-    commit: int
+    state: str
+    commit: int = -1
     limit: int = LEAST_LIMIT
     writer: str = field(default_factory=lambda: uuid4().hex)
     entries: list[Entry] | None = field(default_factory=list)
@@ -74,9 +75,9 @@ class Journals:
         """The journal for a state, None if the engine has nothing to do with it."""
         return self._by_state.get(state)
 
-    def begin(self, state: str, commit: int, facts: int) -> Journal:
-        """From now on note what happens after a commit of a state."""
-        journal = self._by_state[state] = Journal(commit, max(facts, LEAST_LIMIT))
+    def begin(self, state: str) -> Journal:
+        """From now on note what happens, so that it can be added to a state."""
+        journal = self._by_state[state] = Journal(state)
         return journal
 
     def note(self, entry: Entry) -> None:

@@ -27,13 +27,15 @@ import pyarrow as pa
 
 from tidelog.changes.change import FactTable
 from tidelog.errors import StateError
+from tidelog.language.terms import Program
 from tidelog.state.failpoints import reach
+from tidelog.state.fold import programs
 from tidelog.state.journal import Entry, Journal
 from tidelog.state.lock import Lock
-from tidelog.state.rows import ABSENT, PRESENT, WITHDRAWN, program_row, to_rows
+from tidelog.state.rows import ABSENT, GIVEN, PRESENT, PROGRAM, RULES, WITHDRAWN, program_row, to_rows
 from tidelog.state.snapshot import Snapshot
 from tidelog.state.table import File, Table
-from tidelog.state.versions import VersionInfo, fingerprint, program_text
+from tidelog.state.versions import VersionInfo, digest, fingerprint, program_text
 
 FAN_OUT = 32
 """So many files of changes of one level become one of the next."""
@@ -51,9 +53,11 @@ class StateLog:
     def __init__(self, directory: str | PathLike[str]) -> None:
         self.directory = Path(directory).resolve()
         self._lock = Lock(self.directory)
+        self._given: str | None = None
+        self._giving: str | None = None
+        self._spelled: tuple[Program, str, str] | None = None
         try:
-            self._table = Table(self.directory)
-            self._info = self._table.info() if self._table.exists() else None
+            self._refresh()
         except BaseException:
             self._lock.release()
             raise
@@ -70,6 +74,11 @@ class StateLog:
     def close(self) -> None:
         """Let others write."""
         self._lock.release()
+
+    def _refresh(self) -> None:
+        self._table = Table(self.directory)
+        self._info = self._table.info() if self._table.exists() else None
+        self._is_certain = True
 
     @property
     def info(self) -> VersionInfo | None:
@@ -90,6 +99,17 @@ class StateLog:
         last = self.last_batch(source)
         return last is not None and batch <= last
 
+    @property
+    def given(self) -> str | None:
+        """The program that the user last handed over, if it was recorded; rules may have come and gone since."""
+        if self._given is None and self._info is not None:
+            self._given = programs(self._table.read_relation(PROGRAM)).get(GIVEN)
+        return self._given
+
+    def give(self, program: str) -> None:
+        """Record a program that the user hands over, with the next version that is saved."""
+        self._giving = program
+
     def save(self, snapshot: Snapshot, batch: int | None = None, source: str = SOURCE) -> VersionInfo:
         """Make the present version of an engine the last one of the state, with the batch that led to it."""
         if batch is not None and self.has_batch(batch, source):
@@ -97,13 +117,16 @@ class StateLog:
                 "E609", f"batch {batch} of {source} is part of the state already", remedy="ask has_batch before"
             )
         reach("save-begins")
+        if not self._is_certain:
+            self._refresh()
         if self._info is None:
-            return self._save(snapshot, None, None, batch, source)
-        journal = self._journal(snapshot, self._info)
-        if snapshot.version == self._info.version and batch is None:
-            journal.saved(self._info.commit, self._info.facts)
-            return self._info
-        return self._save(snapshot, self._info, journal, batch, source)
+            journal = snapshot.journals.begin(uuid4().hex)
+        else:
+            journal = self._journal(snapshot, self._info)
+            if snapshot.version == self._info.version and batch is None and self._giving is None:
+                journal.saved(self._info.commit, self._info.facts)
+                return self._info
+        return self._save(snapshot, journal, batch, source)
 
     def _journal(self, snapshot: Snapshot, info: VersionInfo) -> Journal:
         """The engine's journal for this state, if the engine made or read its last version."""
@@ -116,33 +139,36 @@ class StateLog:
             return journal
         raise StateError.of("E608", f"{self.directory} {sentence}", remedy=remedy)
 
-    def _save(
-        self, snapshot: Snapshot, last: VersionInfo | None, journal: Journal | None, batch: int | None, source: str
-    ) -> VersionInfo:
+    def _save(self, snapshot: Snapshot, journal: Journal, batch: int | None, source: str) -> VersionInfo:
+        last, fresh = self._info, journal.entries
         files = [] if last is None else self._table.files()
-        entries = None if journal is None or journal.entries is None or last is None else journal.entries
-        if last is None or entries is None or _is_base_due(files, entries):
+        if last is None or fresh is None or _is_base_due(files, fresh):
             kind, added, removed, relations = "base", *self._base(snapshot, files)
         else:
-            fresh = [entry for entry in entries if entry.version > last.version]
+            fresh = [entry for entry in fresh if entry.version > last.version]
             kind, added, removed = self._changes(snapshot, last, fresh, files)
             relations = _grown(last.relations, fresh, snapshot)
         reach("files-written")
-        state = uuid4().hex if last is None else last.state
-        writer = uuid4().hex if journal is None else journal.writer
+        _, text, identity = self._spelling(snapshot.program)
         info = VersionInfo(
-            state, snapshot.version, fingerprint(snapshot.program), snapshot.strategy, relations, kind,
-            sum(file.rows for file in added), batch, source if batch is not None else "", writer,
+            journal.state, snapshot.version, identity, digest(text), snapshot.strategy, relations, kind,
+            sum(file.rows for file in added), batch, source if batch is not None else "", journal.writer,
         )  # fmt: skip
+        self._is_certain = False
         self._table.commit(info, added, removed)
         reach("committed")
         self._info = info = self._table.info()
-        if journal is None:
-            journal = snapshot.journals.begin(state, info.commit, info.facts)
-            journal.writer = writer
+        self._is_certain = True
+        self._given, self._giving = self._giving or self._given, None
         journal.saved(info.commit, info.facts)
         reach("acknowledged")
         return info
+
+    def _spelling(self, program: Program) -> tuple[Program, str, str]:
+        """A program, its text and its fingerprint; found once, because most versions have the rules of the last."""
+        if self._spelled is None or self._spelled[0] is not program:
+            self._spelled = program, program_text(program), fingerprint(program)
+        return self._spelled
 
     def _base(self, snapshot: Snapshot, files: list[File]) -> tuple[list[File], list[File], Shapes]:
         """Every fact in one new file, in place of all others."""
@@ -150,7 +176,10 @@ class StateLog:
         relations: Shapes = {}
 
         def chunks() -> Iterator[pa.Table]:
-            yield program_row(program_text(snapshot.program), snapshot.version)
+            yield program_row(RULES, self._spelling(snapshot.program)[1], snapshot.version)
+            given = self._giving or self.given
+            if given is not None:
+                yield program_row(GIVEN, given, snapshot.version)
             for name in sorted(snapshot.holder.relations()):
                 facts, explicit = snapshot.holder.snapshot(name)
                 relations[name] = snapshot.holder.arity(name) or 0, len(explicit)
@@ -165,8 +194,11 @@ class StateLog:
     ) -> tuple[str, list[File], list[File]]:
         """Rows for what changed, put together with files of changes where a level is full."""
         rows = [rows for entry in entries for rows in _rows(entry)]
-        if fingerprint(snapshot.program) != last.fingerprint:
-            rows.append(program_row(program_text(snapshot.program), snapshot.version))
+        text = self._spelling(snapshot.program)[1]
+        if digest(text) != last.text:
+            rows.append(program_row(RULES, text, snapshot.version))
+        if self._giving is not None:
+            rows.append(program_row(GIVEN, self._giving, snapshot.version))
         if not rows:
             return "changes", [], []
         level, merged = 0, list[File]()
@@ -175,7 +207,8 @@ class StateLog:
             level += 1
         if merged:
             reach("merge-begins")
-        file = self._table.write(f"changes{level}", [self._table.read(merged), pa.concat_tables(rows)])
+            rows.insert(0, self._table.read(merged))
+        file = self._table.write(f"changes{level}", [pa.concat_tables(rows)])
         if merged:
             reach("merged-file-written")
         return "merge" if merged else "changes", [file], merged

@@ -19,7 +19,8 @@ import pyarrow as pa
 from tidelog.errors import ProgramError, StateError
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program
-from tidelog.state.fold import StoredFacts, fold, last_program
+from tidelog.state.fold import StoredFacts, fold, programs
+from tidelog.state.rows import RULES
 from tidelog.state.snapshot import StoredState
 from tidelog.state.table import Table, damaged
 from tidelog.state.versions import VersionInfo, fingerprint
@@ -57,7 +58,7 @@ def _stored(table: Table, version: int) -> VersionInfo:
 
 
 def _program(directory: Path, rows: pa.Table, info: VersionInfo) -> Program:
-    text = last_program(rows)
+    text = programs(rows).get(RULES)
     try:
         program = parse(text or "")
     except ProgramError as error:

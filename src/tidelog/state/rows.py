@@ -2,8 +2,8 @@
 
 What      : the schema of the stored table, and the way of facts into its rows and back into columns.
 Idea      : a value is a cell with four fields (int, float, bool, text) of which exactly one is filled, a fact is a list
-            of cells; so one schema holds relations of every arity and columns of mixed types, and any reader of the open
-            format understands it. A row says what became of a fact in a version; no row is ever changed.
+            of cells; so one schema holds relations of every arity and columns of mixed types, and any reader of the
+            open format understands it. A row says what became of a fact in a version; no row is ever changed.
 Invariant : `1`, `1.0`, `True` and `"1"` come back as what they were. Relation names are data: they never become paths.
 Never     : no files (table.py), and no decision which row counts (fold.py).
 
@@ -27,7 +27,10 @@ FORMAT = 1
 """The version of this format; a state of another one is refused."""
 
 PROGRAM = "@program"
-"""The relation whose last row holds the text of the program."""
+"""The relation of programs: a role and a text; the last text of a role counts."""
+
+RULES, GIVEN = "rules", "given"
+"""The roles of programs: the present one, and the one that the user last handed over, whatever updates made of it."""
 
 PRESENT, WITHDRAWN, ABSENT = 1, 0, -1
 """The signs of a row."""
@@ -62,9 +65,9 @@ def to_rows(relation: str, facts: pa.Table, version: int, sign: int, explicit: F
     return pa.table(columns, schema=SCHEMA)
 
 
-def program_row(text: str, version: int) -> pa.Table:
-    """The row that makes a text the program of a version."""
-    return to_rows(PROGRAM, pa.table({"text": [text]}), version, PRESENT, False, 1)
+def program_row(role: str, text: str, version: int) -> pa.Table:
+    """The row that gives a role to the text of a program, from a version on."""
+    return to_rows(PROGRAM, pa.table({"role": [role], "text": [text]}), version, PRESENT, False, 1)
 
 
 def to_columns(values: pa.Array, arity: int) -> list[pa.Array]:

@@ -21,6 +21,7 @@ from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
 from deltalake.exceptions import DeltaError
@@ -94,6 +95,14 @@ class Table:
     def read(self, files: Iterable[File]) -> pa.Table:
         """The rows of files; a file that is missing, damaged or of another length is refused."""
         return pa.concat_tables([SCHEMA.empty_table(), *(self._read(file) for file in files)])
+
+    def read_relation(self, relation: str) -> pa.Table:
+        """The rows of one relation, from wherever they can be."""
+        with _reading(self.directory):
+            paths = [self.directory / file.name for file in self.files()]
+            chosen = pc.field("relation") == relation
+            found = [pq.read_table(path, filters=chosen, partitioning=None).cast(SCHEMA) for path in paths]
+        return pa.concat_tables([SCHEMA.empty_table(), *found])
 
     def last_batch(self, source: str) -> int | None:
         """The last batch of a source that is part of the version."""

@@ -28,11 +28,16 @@ KEY = "tidelog"
 
 @dataclass(frozen=True, slots=True)
 class VersionInfo:
-    """One stored version. `relations` maps every stored relation, hidden ones included, to its arity and size."""
+    """One stored version.
+
+    `relations` maps every stored relation, hidden ones included, to its arity and size. `fingerprint` is that of the
+    program, `text` that of its exact spelling. `kind`, `rows` and `size` say what the commit added to the table.
+    """
 
     state: str
     version: int
     fingerprint: str
+    text: str
     strategy: str
     relations: Mapping[str, tuple[int, int]]
     kind: str
@@ -56,6 +61,7 @@ class VersionInfo:
             "state": self.state,
             "version": self.version,
             "fingerprint": self.fingerprint,
+            "text": self.text,
             "strategy": self.strategy,
             "relations": {name: list(shape) for name, shape in self.relations.items()},
             "kind": self.kind,
@@ -85,14 +91,19 @@ class VersionInfo:
         return cls(relations=relations, commit=commit, time=time, size=size, **words)
 
 
-_PLAIN = ("state", "version", "fingerprint", "strategy", "kind", "rows", "batch", "source", "writer")
+_PLAIN = ("state", "version", "fingerprint", "text", "strategy", "kind", "rows", "batch", "source", "writer")
 
 
 def fingerprint(program: Program) -> str:
     """A short text that is equal for equal programs, facts left aside."""
     rest = print_program(Program((), (), program.declarations, program.inputs, program.outputs)).splitlines()
     lines = sorted([*rest, *(f"{rule.name or ''}: {canonical_text(rule)}" for rule in program.rules)])
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:16]
+    return digest("\n".join(lines))
+
+
+def digest(text: str) -> str:
+    """A short text that is equal for equal texts."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def program_text(program: Program) -> str:
