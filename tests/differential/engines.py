@@ -214,7 +214,7 @@ def public_engines(strategies: Iterable[str], **options: Any) -> dict[str, Facto
     return {strategy: _public(strategy, options) for strategy in strategies}
 
 
-STRATEGIES: tuple[str, ...] = ()
+STRATEGIES = ("auto", "recompute", "dred", "bf", "counting", "dred-mark", "bf-mark")
 """The strategies of `tidelog.Engine` that golden, random and metamorphic tests run beside the reference."""
 
 

@@ -30,6 +30,7 @@ from tidelog.language.terms import (
     Rule,
     Term,
     Variable,
+    variables,
 )
 
 ORDERED = ("=", "!=", "<", "<=", ">", ">=")
@@ -173,7 +174,12 @@ class RuleMaker:
         if used and self.rng.random() < 0.2:
             inner.literals.append(self._comparison(Body(kinds={v: inner.kinds[v] for v in used})))
         if self.rng.random() < 0.15:
-            inner.literals.append(self._negation(inner, self.rng.choice(below)))
+            # Groups that only the negation mentions are refused in recursive rules (E208).
+            bound = {variable for atom in inner.literals for variable in variables(atom)}
+            kinds = {variable: kind for variable, kind in inner.kinds.items() if variable in bound}
+            inside = Body(kinds=kinds, named=inner.named, anonymous=inner.anonymous)
+            inner.literals.append(self._negation(inside, self.rng.choice(below)))
+            inner.named, inner.anonymous = inside.named, inside.anonymous
         body.named, body.anonymous = inner.named, inner.anonymous
         numbers = [variable for variable in used if inner.kinds[variable] == NUMBER]
         ordered = [variable for variable in used if inner.kinds[variable] != MIXED]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tidelog.analysis import arities, functions, names, safety, stratification, types
+from tidelog.analysis import arities, closing, functions, names, safety, stratification, types
 from tidelog.errors import Problem, ProgramError
 from tidelog.language.terms import Program
 
@@ -21,6 +21,7 @@ QUESTIONS: tuple[Callable[[Program], Iterable[Problem]], ...] = (
     types.problems,
     safety.problems,
     stratification.problems,
+    closing.problems,
 )
 
 

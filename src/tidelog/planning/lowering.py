@@ -17,7 +17,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 
+from tidelog.analysis.closing import closing_literals
 from tidelog.analysis.components import components
+from tidelog.analysis.grouping import group_variables
 from tidelog.language.printer import canonical_text, rule_key
 from tidelog.language.terms import (
     Aggregate,
@@ -52,27 +54,32 @@ class LoweredProgram:
 
 def lower(rules: Iterable[Rule]) -> LoweredProgram:
     """The lowered form of a checked program."""
-    lowering = _Lowering()
-    for rule in rules:
-        lowering.add(rule)
+    lowering = _Lowering(tuple(rules))
     return LoweredProgram(tuple(_stages(lowering)), _arities(lowering))
 
 
 class _Lowering:
     """Collects lowered rules; hidden relations are named after the canonical text of their aggregate."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules: dict[LoweredRule, None] = {}
         self.groups: dict[str, GroupRule] = {}
+        self._own = {
+            relation: component.relations if component.is_recursive else frozenset()
+            for component in components(rules)
+            for relation in component.relations
+        }
+        for rule in rules:
+            self.add(rule)
 
     def add(self, rule: Rule) -> None:
         """Lower one rule of the user."""
         key = rule_key(rule)
         fresh = (Variable(f"_:lowered{number}") for number in count())
         alternatives: list[list[BodyLiteral]] = [[]]
-        for position, literal in enumerate(rule.body):
+        for literal in rule.body:
             if isinstance(literal, Aggregate):
-                options = self._aggregate(rule, position, literal, key, fresh)
+                options = self._aggregate(rule, literal, key, fresh)
             else:
                 options = [list(_flat(literal, fresh))]
             alternatives = [body + option for body in alternatives for option in options]
@@ -80,10 +87,10 @@ class _Lowering:
             self.rules[LoweredRule(key, rule.head, tuple(body), rule)] = None
 
     def _aggregate(
-        self, rule: Rule, position: int, aggregate: Aggregate, key: str, fresh: Iterator[Variable]
+        self, rule: Rule, aggregate: Aggregate, key: str, fresh: Iterator[Variable]
     ) -> list[list[BodyLiteral]]:
         """The ways in which the aggregate holds: with a result, and for count and sum also over nothing."""
-        group = _group(rule, position, aggregate)
+        group = tuple(map(Variable, group_variables(rule, aggregate)))
         relation = self._result_relation(rule, aggregate, group, key)
         result = next(fresh)
         present: list[BodyLiteral] = [Atom(relation, (*group, result)), Comparison("=", aggregate.result, result)]
@@ -96,7 +103,7 @@ class _Lowering:
         return [present, [empty, Comparison("=", aggregate.result, default)]]
 
     def _result_relation(self, rule: Rule, aggregate: Aggregate, group: tuple[Variable, ...], key: str) -> str:
-        body = _closed(rule, aggregate, group)
+        body = closing_literals(rule, aggregate, self._own.get(rule.head.relation, frozenset())) + aggregate.body
         local = dict.fromkeys(
             variable for literal in aggregate.body for variable in variables(literal) if variable not in group
         )
@@ -111,32 +118,10 @@ class _Lowering:
         return name
 
 
-def _group(rule: Rule, position: int, aggregate: Aggregate) -> tuple[Variable, ...]:
-    """The variables of the aggregate's body and value that also occur elsewhere in the rule."""
-    elsewhere = set(variables(rule.head)) | {
-        variable for other, literal in enumerate(rule.body) if other != position for variable in variables(literal)
-    }
-    inside = [variable for literal in aggregate.body for variable in variables(literal)]
-    if aggregate.value is not None:
-        inside.extend(variables(aggregate.value))
-    return tuple(dict.fromkeys(variable for variable in inside if variable in elsewhere))
-
-
 def _positive(local: Iterable[Variable], body: Sequence[Literal]) -> tuple[Variable, ...]:
     """The local variables that a substitution binds: not those that are existential inside a negated atom."""
     bound = {variable for literal in body if not isinstance(literal, Negation) for variable in variables(literal)}
     return tuple(variable for variable in local if variable in bound)
-
-
-def _closed(rule: Rule, aggregate: Aggregate, group: tuple[Variable, ...]) -> tuple[Literal, ...]:
-    """The aggregate's body; with the outer literals that bind group variables which it does not bind itself."""
-    inner = {variable for literal in aggregate.body if isinstance(literal, Atom) for variable in variables(literal)}
-    if all(variable in inner for variable in group):
-        return aggregate.body
-    outer = tuple(literal for literal in rule.body if isinstance(literal, Atom | Comparison))
-    apart = {variable for literal in aggregate.body for variable in variables(literal) if variable not in group}
-    safe = tuple(literal for literal in outer if not apart.intersection(variables(literal)))
-    return safe + aggregate.body
 
 
 def _flat(literal: Literal, fresh: Iterator[Variable]) -> Iterator[BodyLiteral]:

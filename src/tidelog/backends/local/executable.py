@@ -89,7 +89,7 @@ class Executable:
             return
         for table in self._chunks(driving, list(range(self._width)), UNLIMITED):
             columns = [self._evaluate(part, table) for part in self.plan.head]
-            yield np.column_stack(columns).astype(np.int32, copy=False)
+            yield _stacked(columns, len(table))
 
     def bodies(self, driving: Array, joins: Sequence[int], limit: int) -> Iterator[Array]:
         """For each instance the position of its driving row and the rows matched by the given joins."""
@@ -106,7 +106,7 @@ class Executable:
             return
         for table in self._chunks(driving, list(range(self._width)), UNLIMITED):
             columns = [self._evaluate(part, table) for part in self.plan.head]
-            yield np.column_stack(columns).astype(np.int32, copy=False), table[:, rows]
+            yield _stacked(columns, len(table)), table[:, rows]
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -127,7 +127,7 @@ class Executable:
             if not len(passed):
                 continue
             if is_last:
-                yield np.column_stack([self._column(passed, register) for register in chosen]).astype(np.int32)
+                yield _stacked([self._column(passed, register) for register in chosen], len(passed))
             else:
                 yield from self._run(number + 1, passed, chosen, limit)
 
@@ -311,6 +311,11 @@ class Executable:
             case Apply(_, arguments):
                 for argument in arguments:
                     self._constant_registers(argument)
+
+
+def _stacked(columns: Sequence[Array], rows: int) -> Array:
+    """Columns as a table, which may have no columns."""
+    return np.column_stack(columns).astype(np.int32, copy=False) if columns else np.empty((rows, 0), np.int32)
 
 
 def _simple(operation: int, one: int, other: int) -> list[int]:
