@@ -11,7 +11,7 @@ Never     : no join, no fact-by-fact work, no encoding.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -61,6 +61,7 @@ class Engine:
         self._strategy = strategy_named(strategy)
         self._backend = _backend(backend, spark)
         self._limits = limits or Limits()
+        self.watcher: Callable[[int], None] | None = None
         self._program = Program(declarations=program.declarations, inputs=program.inputs, outputs=program.outputs)
         self._lowered = LoweredProgram(())
         self._schedule = Schedule(())
@@ -251,7 +252,7 @@ class Engine:
             check(program)
             lowered = _sharing_stages(lower(program.rules), self._lowered)
             schedule = Schedule(lowered.stages)
-        budget = Budget(self._limits)
+        budget = Budget(self._limits, watcher=self.watcher)
         self._backend.watch(budget)
         marks, self._marks = self._marks, None
         try:

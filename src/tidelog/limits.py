@@ -48,8 +48,14 @@ class Limits:
 class Budget:
     """The account of one run: it starts its clock when it is made, and is charged while the run goes on."""
 
-    def __init__(self, limits: Limits | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        watcher: Callable[[int], None] | None = None,
+    ) -> None:
         self.limits = limits or Limits()
+        self.watcher = watcher
         self.rounds = 0
         self._clock = clock
         self._started = clock()
@@ -68,7 +74,9 @@ class Budget:
         self.check_time()
 
     def check_facts(self, facts: int) -> None:
-        """Raise E401 when the run holds more facts than allowed."""
+        """Raise E401 when the run holds more facts than allowed; whoever watches is told how many there are."""
+        if self.watcher is not None:
+            self.watcher(facts)
         allowed = self.limits.facts
         if allowed is not None and facts > allowed:
             raise _used_up("E401", f"{facts:,} facts are more than the {allowed:,} allowed", "facts")
