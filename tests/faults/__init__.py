@@ -1,0 +1,1 @@
+"""Faults on purpose: processes that die, disks that fail, files that rot."""

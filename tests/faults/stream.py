@@ -1,0 +1,59 @@
+"""A stream of batches with a durable engine, small enough to be killed many times.
+
+What      : `batches(seed)` draws updates of facts and rules; `follow` applies them one by one and says so after each.
+            `python -m tests.faults.stream DIRECTORY SEED` does it in a process of its own, which a failpoint may end.
+Idea      : files are merged after three saves and bases written after forty rows, so that every place is reached soon.
+Invariant : the same seed gives the same batches; batch n is the same update however often it comes.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tests.state.streams import Sight, sight
+from tidelog.changes.update import Update
+from tidelog.pipeline.state import DurableEngine
+from tidelog.state import log
+
+PROGRAM = """
+path(x, y) :- edge(x, y).
+path(x, z) :- edge(x, y), path(y, z).
+reached(x, n) :- edge(x, _), n = count : { path(x, _) }.
+"""
+EXTRA = "extra: loop(x) :- path(x, x)."
+BATCHES, NODES = 16, 6
+
+
+def batches(seed: int) -> list[Update]:
+    """The updates of a seed; a rule comes and goes in the middle."""
+    draw = random.Random(seed)
+
+    def edges(count: int) -> dict[str, list[tuple[object, ...]]]:
+        pairs = ((draw.choice((draw.randrange(NODES), "a", 1.0, True)), draw.randrange(NODES)) for _ in range(count))
+        return {draw.choice(("edge", "edge", "path")): list(pairs)}
+
+    found = [Update.of(edges(draw.randint(1, 4)), edges(draw.randint(0, 3))) for _ in range(BATCHES)]
+    found[4] = Update.of(edges(2), add_rules=EXTRA)
+    found[11] = Update.of(delete=edges(2), remove_rules=["extra"])
+    return found
+
+
+def follow(directory: Path, updates: Iterable[Update], acknowledge: Callable[[int], None]) -> Sight:
+    """Apply batches that are not part of the state yet, from the first on; what the engine holds in the end."""
+    log.FAN_OUT, log.LEAST_CHANGES = 4, 40
+    with DurableEngine(directory, PROGRAM) as durable:
+        if durable.is_new:
+            durable.engine.apply(insert={"edge": [(0, 1), (1, 2)]})
+            durable.commit()
+        for batch, update in enumerate(updates):
+            durable.apply(update, batch)
+            acknowledge(batch)
+        durable.engine.verify()
+        return sight(durable.engine)
+
+
+if __name__ == "__main__":
+    follow(Path(sys.argv[1]), batches(int(sys.argv[2])), lambda batch: print(batch, flush=True))

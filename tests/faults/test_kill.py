@@ -1,0 +1,113 @@
+"""`kill -9` at every named place: the state is the one before or the one after, and the run goes on from there.
+
+Figure 9 of the guarantees. A process that dies cannot tidy up, so nothing may depend on it: acknowledged batches are
+there, the batch in flight is there wholly or not at all, and batches that come again change nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.faults.stream import BATCHES, PROGRAM, batches, follow
+from tests.state.streams import sight
+from tidelog import Engine
+from tidelog.state import log
+from tidelog.state.failpoints import FAILPOINTS, VARIABLE, FailpointError, raising
+from tidelog.state.log import StateLog
+from tidelog.state.reading import read_versions
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(autouse=True)
+def usual_sizes(monkeypatch):
+    """What `follow` changes is put back."""
+    monkeypatch.setattr(log, "FAN_OUT", log.FAN_OUT)
+    monkeypatch.setattr(log, "LEAST_CHANGES", log.LEAST_CHANGES)
+
+
+def killed(directory: Path, seed: int, failpoint: str) -> list[int]:
+    """Follow the stream in a process that dies at the failpoint; the batches that it acknowledged."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.faults.stream", str(directory), str(seed)],
+        cwd=ROOT,
+        env={**os.environ, VARIABLE: failpoint},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, f"{failpoint} was not reached\n{done.stderr}"
+    return [int(line) for line in done.stdout.split()]
+
+
+def expected(seed: int, count: int) -> object:
+    """What an engine that nobody disturbs holds after so many batches; None for what is before the first facts."""
+    engine = Engine(PROGRAM)
+    engine.apply(insert={"edge": [(0, 1), (1, 2)]})
+    for update in batches(seed)[:count]:
+        engine.apply_update(update)
+    return sight(engine)
+
+
+def check(directory: Path, seed: int, failpoint: str) -> None:
+    """Kill, look, and continue."""
+    acknowledged = killed(directory, seed, failpoint)
+    with StateLog(directory) as state:
+        is_empty, last = state.is_empty, state.last_batch()
+    present = 0 if last is None else last + 1
+    assert present in (len(acknowledged), len(acknowledged) + 1), "an acknowledged batch is lost, or one too many there"
+    if not is_empty:
+        engine = Engine.open(directory)
+        engine.verify()
+        assert sight(engine) == expected(seed, present), "the state is neither the one before nor the one after"
+    assert follow(directory, batches(seed), lambda batch: None) == expected(seed, BATCHES)
+    recorded = [info.batch for info in read_versions(directory) if info.batch is not None]
+    assert recorded == list(range(BATCHES)), "a batch is missing or applied twice"
+
+
+@pytest.mark.parametrize("failpoint", FAILPOINTS)
+def test_a_killed_process_leaves_a_version(failpoint, tmp_path):
+    """Once per place, the second time that it is reached, so that there is a version before."""
+    check(tmp_path / "state", seed=1, failpoint=f"{failpoint}:2")
+
+
+@pytest.mark.parametrize("failpoint", ["files-written", "committed"])
+def test_the_very_first_save_can_be_killed(failpoint, tmp_path):
+    """Before there is any version, the way out is to begin again."""
+    check(tmp_path / "state", seed=1, failpoint=failpoint)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("failpoint", FAILPOINTS)
+def test_a_killed_process_always_leaves_a_version(failpoint, tmp_path):
+    """Fifty times per place, over seeds and times of passing."""
+    for seed in range(50):
+        check(tmp_path / str(seed), seed, f"{failpoint}:{1 + seed % 2}")
+
+
+@pytest.mark.parametrize("failpoint", FAILPOINTS)
+def test_a_failed_save_can_be_repeated_in_the_same_process(failpoint, tmp_path, monkeypatch):
+    """A save that raises, before its commit or after it, is repeated as if nothing had happened."""
+    monkeypatch.setattr(log, "FAN_OUT", 4)
+    monkeypatch.setattr(log, "LEAST_CHANGES", 40)
+    engine, undisturbed, failures = Engine(PROGRAM), Engine(PROGRAM), 0
+    for number, update in enumerate(batches(3)):
+        engine.apply_update(update)
+        undisturbed.apply_update(update)
+        try:
+            with raising(failpoint):
+                engine.save(tmp_path / "state", batch=number)
+        except FailpointError:
+            failures += 1
+            with StateLog(tmp_path / "state") as state:
+                if not state.has_batch(number):
+                    engine.save(state, batch=number)
+        assert sight(Engine.open(tmp_path / "state")) == sight(undisturbed)
+    assert failures
+    assert [info.batch for info in read_versions(tmp_path / "state")] == list(range(BATCHES))
