@@ -75,7 +75,7 @@ def test_auto_is_about_as_good_as_the_best(monkeypatch, program, relation, edges
 
     Whether checking or overdeletion is the best depends on the program; both kinds are here.
     """
-    monkeypatch.setattr(choose, "LEAST_ATTEMPT", 50)
+    monkeypatch.setattr(choose, "LEAST_ATTEMPT", 200)
     monkeypatch.setattr(choose, "ROUND", 1)
 
     def total(strategy: str) -> int:

@@ -60,6 +60,7 @@ class BackwardForward(Strategy):
             parts.append(store.derive(task.surviving, driving, blocking, LOST, DOUBTFUL, Mark.CANDIDATE, "delete"))
         goals = store.union(parts)
         while goals:
+            task.round()
             disproved = _Check(task).disproved(goals)
             store.mark(disproved, add=Mark.DISPROVED | Mark.DELTA)
             task.counters.add("disproved", len(disproved))
@@ -141,6 +142,7 @@ class _Check(Generic[F]):
             known.append(store.supported(self.task.scheduled.grounded, rest, NEW_VERSION, "backward"))
         proved = store.union(known)
         while proved:
+            self.task.round()
             store.mark(proved, add=Mark.PROVED | Mark.DELTA)
             self.task.counters.add("proved", len(proved))
             if not self.task.stage.is_recursive:

@@ -25,7 +25,7 @@ from tidelog.planning.views import ANY, DELETED, INSERTED, Mark
 
 ROUND = 1_000
 """What a round costs, in derivations: its calls have a price of their own."""
-LEAST_ATTEMPT = 20_000
+LEAST_ATTEMPT = 50_000
 """What every attempt may spend: below this an estimate says nothing."""
 FIRST_SHARE, NEXT_SHARE = 0.15, 0.3
 """How much of a recomputation an attempt may spend: the first that a stage ever makes, and others."""
@@ -94,21 +94,17 @@ class Auto(Strategy):
         self, task: Task[F], past: _Past, deletions: int, whole: float
     ) -> Iterator[tuple[Strategy, float]]:
         share = max(LEAST_ATTEMPT, NEXT_SHARE * whole)
-        if not task.stage.is_recursive:
-            yield self._bf, share
-            return
-        known = sorted(
-            (past.rates[s.name] * deletions, s.name, s) for s in (self._bf, self._dred) if s.name in past.rates
-        )
+        choices = (self._bf, self._dred) if task.stage.is_recursive else (self._bf,)
+        known = sorted((past.rates[one.name] * deletions, one.name, one) for one in choices if one.name in past.rates)
         if not known:
-            yield self._bf, max(LEAST_ATTEMPT, FIRST_SHARE * whole)
-            yield self._dred, share
+            shares = (max(LEAST_ATTEMPT, FIRST_SHARE * whole), share)
+            yield from zip(choices, shares)
             return
         expected, _, best = known[0]
-        if expected > max(HOPELESS * whole, LEAST_ATTEMPT):
+        if expected > HOPELESS * whole:
             past.rates = {name: rate * FADING for name, rate in past.rates.items()}
             return
-        if len(known) == 1 and expected > LEAST_ATTEMPT:
+        if len(known) < len(choices) and expected > LEAST_ATTEMPT:
             yield self._dred if best is self._bf else self._bf, min(expected, share)
         yield best, max(share, 1.2 * expected)
 
