@@ -226,6 +226,8 @@ class _Layouts:
         literal = rule.body[at]
         atom = literal.atom if isinstance(literal, Negation) else literal
         assert isinstance(atom, Atom)
+        if not atom.terms:
+            return False
         if atom.relation not in self._own:
             return self._sizes.facts.get(atom.relation, 0) > self._sizes.small
         return self._sizes.patterns.get(skeleton(atom), self._sizes.few + 1) > self._sizes.few

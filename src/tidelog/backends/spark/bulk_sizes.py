@@ -1,0 +1,125 @@
+"""What bulk planning has to know about data: sizes, patterns, hot keys.
+
+What      : counts relations whose size nobody knows and patterns of the stage's own facts, in one job; finds keys that own
+            so large a part of the facts that one shard would do most of the work.
+Invariant : everything measured here changes costs only, never results.
+Never     : no choice of deliveries (bulk_plan.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from tidelog.backends.spark import ids
+from tidelog.backends.spark.bulk_plan import BulkPlan, Sizes, skeleton
+from tidelog.backends.spark.jobs import Jobs
+from tidelog.backends.spark.shard_rules import IdRules
+from tidelog.language.terms import Atom, Constant, Variable
+from tidelog.planning.lowered import LoweredRule, Stage
+
+_MOST_HOT = 64
+
+
+def measure(
+    jobs: Jobs,
+    stage: Stage,
+    rules: IdRules,
+    lower: Mapping[str, DataFrame],
+    seeds: Mapping[str, DataFrame],
+    known: Mapping[str, int],
+    small: int,
+    few: int,
+) -> Sizes:
+    """The sizes of relations and of the own patterns that rules join with; one job for all that is not known."""
+    inputs = {**lower, **seeds}
+    wanted: list[tuple[object, DataFrame]] = [(name, frame) for name, frame in inputs.items() if name not in known]
+    patterns = {
+        skeleton(literal)
+        for rule in rules.rules
+        for literal in rule.body
+        if isinstance(literal, Atom) and literal.relation in stage.relations and len(_atoms(rule)) > 1
+        if any(isinstance(term, Constant) for term in literal.terms)
+    }
+    for pattern in patterns:
+        sources = [(pattern.relation, _conditions(pattern, rules.is_numeric)), *_exits(stage, rules, pattern)]
+        wanted += [(pattern, inputs[name].where(condition)) for name, condition in sources if name in inputs]
+    counts = _count(jobs, [frame for _, frame in wanted])
+    facts, found = dict(known), dict.fromkeys(patterns, 0)
+    for (key, _), count in zip(wanted, counts):
+        if isinstance(key, Atom):
+            found[key] += count
+        else:
+            facts[str(key)] = count
+    return Sizes(facts, found, small, few)
+
+
+def with_hot_keys(
+    jobs: Jobs, plan: BulkPlan, inputs: Mapping[str, DataFrame], sizes: Sizes, shards: int, least: int
+) -> BulkPlan:
+    """The plan with its hot keys split; looked for among relations of at least so many facts."""
+    columns = {
+        (delivery.source, delivery.key)
+        for delivery in plan.deliveries
+        if delivery.key is not None and delivery.source in inputs and sizes.facts.get(delivery.source, 0) >= least
+    }
+    if shards < 2 or not columns:
+        return plan
+    parts = []
+    for source, key in sorted(columns):
+        total = sizes.facts[source]
+        sample = min(1.0, least / total)
+        chosen = inputs[source] if sample == 1.0 else inputs[source].sample(fraction=sample, seed=0)
+        grouped = chosen.groupBy(F.col(f"c{key}").alias("key")).agg(F.count(F.lit(1)).alias("count"))
+        parts.append(grouped.where(F.col("count") > int(total * sample) // (2 * shards)).select("key"))
+    table = jobs.run(lambda: reduce(DataFrame.unionAll, parts).toArrow())
+    hot = tuple(sorted(set(table.column("key").to_pylist())))[:_MOST_HOT]
+    if not hot:
+        return plan
+    deliveries = tuple(one if one.key is None else replace(one, hot=hot) for one in plan.deliveries)
+    return replace(plan, deliveries=deliveries, is_local=False)
+
+
+def _count(jobs: Jobs, wanted: list[DataFrame]) -> list[int]:
+    if not wanted:
+        return []
+    parts = [frame.agg(F.count(F.lit(1)).alias("count")).select(F.lit(at).alias("at"), "count") for at, frame in enumerate(wanted)]
+    table = jobs.run(lambda: reduce(DataFrame.unionAll, parts).toArrow())
+    found = dict(zip(table.column("at").to_pylist(), table.column("count").to_pylist()))
+    return [found[at] for at in range(len(wanted))]
+
+
+def _conditions(pattern: Atom, is_numeric: bool) -> Column:
+    """The facts that match a pattern."""
+    found = F.lit(True)
+    for at, term in enumerate(pattern.terms):
+        if isinstance(term, Constant):
+            found = found & (F.col(f"c{at}") == F.lit(ids.of_value(term.value) if is_numeric else term.value))
+    return found
+
+
+def _exits(stage: Stage, rules: IdRules, pattern: Atom) -> list[tuple[str, Column]]:
+    """The relations below from which rules derive facts of the pattern directly, each with a condition."""
+    found = []
+    for rule in rules.rules:
+        atoms = _atoms(rule)
+        if rule.head.relation != pattern.relation or not atoms or any(one.relation in stage.relations for one in atoms):
+            continue
+        pairs = list(zip(pattern.terms, rule.head.terms))
+        if any(isinstance(one, Constant) and isinstance(other, Constant) and one != other for one, other in pairs):
+            continue
+        condition = F.lit(True)
+        for wanted, term in pairs:
+            if isinstance(wanted, Constant) and isinstance(term, Variable) and term in atoms[0].terms:
+                value = ids.of_value(wanted.value) if rules.is_numeric else wanted.value
+                condition = condition & (F.col(f"c{atoms[0].terms.index(term)}") == F.lit(value))
+        found.append((atoms[0].relation, condition))
+    return found
+
+
+def _atoms(rule: LoweredRule) -> list[Atom]:
+    return [literal for literal in rule.body if isinstance(literal, Atom)]
