@@ -11,8 +11,8 @@ PROGRAMS = Path(__file__).parents[1] / "programs"
 SEMANTIC = sorted((PROGRAMS / "bad").glob("semantic-*.dl"))
 
 
-def run(*files: str | Path, dialect: str | None = None) -> int:
-    return check.run(argparse.Namespace(files=[str(file) for file in files], dialect=dialect))
+def run(*files: str | Path, dialect: str | None = None, plans: bool = False) -> int:
+    return check.run(argparse.Namespace(files=[str(file) for file in files], dialect=dialect, plans=plans))
 
 
 @pytest.mark.parametrize("path", SEMANTIC, ids=[path.stem for path in SEMANTIC])
@@ -84,3 +84,29 @@ def test_both_dialects_of_a_rule_set_have_the_same_summary(capsys):
     assert run(folder / "program.dl") == run(folder / "program.rules") == 0
     first, second = capsys.readouterr().out.split("relations, ")[1:]
     assert first.splitlines()[:17] == second.splitlines()[:17]
+
+
+def test_plans_are_printed_on_request(tmp_path, capsys, monkeypatch):
+    """One line per driver: the order of the literals and the index of each; negation and arithmetic in their place."""
+    monkeypatch.chdir(tmp_path)
+    Path("p.dl").write_text("path(x, z) :- edge(x, y), path(y, z).\nend(x + 1) :- path(_, x), !edge(x, _), x < 9.\n")
+    assert run("p.dl", plans=True) == 0
+    assert capsys.readouterr().out.partition("plans\n")[2].splitlines() == [
+        "1. path (recursive)",
+        "   path(x, z) :- edge(x, y), path(y, z).",
+        "     all instances     edge(x, y) scan > path(y, z) by 1",
+        "     edge changes      edge(x, y) > path(y, z) by 1",
+        "     path changes      path(y, z) > edge(x, y) by 2",
+        "     supports of path  path(x, z) > edge(x, y) by 1 > path(y, z) whole",
+        "2. end",
+        "   end(x + 1) :- path(_, x), !edge(x, _), x < 9.",
+        "     all instances    path(_, x) scan > x < 9 > !edge(x, _) by 1",
+        "     path changes     path(_, x) > x < 9 > !edge(x, _) by 1",
+        "     edge changes     !edge(x, _) > x < 9 > !edge(x, _) by 1 > path(_, x) by 2",
+        "     supports of end  end(x + 1) > path(_, x) scan > x < 9 > !edge(x, _) by 1 > compare the head",
+        "indexes",
+        "   edge by 1",
+        "   edge by 2",
+        "   path by 1",
+        "   path by 2",
+    ]

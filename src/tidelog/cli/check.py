@@ -20,6 +20,8 @@ from tidelog.cli import Subparsers
 from tidelog.errors import ProgramError
 from tidelog.language.read import DIALECTS, read_program
 from tidelog.language.terms import Program
+from tidelog.planning.description import describe
+from tidelog.planning.lowering import lower
 
 HEADINGS = ("relation", "columns", "kind", "rules", "facts", "component", "recursion", "stratum")
 
@@ -29,6 +31,7 @@ def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("check", help="print a program's problems, or a summary of its relations")
     parser.add_argument("files", nargs="+", metavar="FILE", help="a program")
     parser.add_argument("--dialect", choices=DIALECTS, help="(default: by the file's ending)")
+    parser.add_argument("--plans", action="store_true", help="print the join plans too: drivers, orders, indexes")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -47,6 +50,8 @@ def run(args: argparse.Namespace) -> int:
             print(f"{file}: {count} problem{'' if count == 1 else 's'}", file=sys.stderr)
         else:
             print(("\n" if index else "") + summary(program, file))
+            if args.plans and program.rules:
+                print("\nplans\n" + describe(lower(program.rules).stages))
     return 1 if is_wrong else 0
 
 

@@ -103,6 +103,7 @@ class Test:
     op: str
     left: Expression
     right: Expression
+    literal: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class Compute:
 
     slot: Slot
     expression: Expression
+    literal: int | None = None
 
 
 Step = Join | Absent | Test | Compute

@@ -8,7 +8,8 @@ Never      : no data beyond estimates of sizes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 
 from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Variable, variables
 from tidelog.planning.join_order import Estimates, order, shared_variables
@@ -82,6 +83,9 @@ class _Slots:
     def count(self) -> int:
         return len(self._slots)
 
+    def __contains__(self, variable: object) -> bool:
+        return variable in self._slots
+
     @property
     def variables(self) -> tuple[Variable, ...]:
         return tuple(self._slots)
@@ -92,13 +96,13 @@ class _Slots:
     def fill(self, variable: Variable) -> Slot:
         return self._slots.setdefault(variable, Slot(len(self._slots)))
 
-    def columns(self, terms: Sequence[Term], only: set[Variable] | None = None) -> tuple[Column, ...]:
+    def columns(self, terms: Sequence[Term], only: Collection[Variable] | None = None) -> tuple[Column, ...]:
         """How the columns of an atom meet the slots; variables not in `only`, if given, are ignored.
 
         Repeated variables that are ignored still have to be equal, so they get slots of their own.
         """
-        before = set(self._slots)
-        repeated = {term for term in terms if isinstance(term, Variable) and list(terms).count(term) > 1}
+        before = {term for term in terms if term in self._slots}
+        repeated = {term for term, times in Counter(terms).items() if times > 1}
         found: list[Column] = []
         for term in terms:
             if isinstance(term, Constant):
@@ -138,9 +142,10 @@ def _body(
                 columns = slots.columns(terms, only=needed)
                 steps.append(Join(relation, columns, position, is_before))
             case Negation(Atom(relation, terms)):
-                steps.append(Absent(relation, _absent_columns(slots, terms), position, is_before))
+                # Variables that nothing has bound are local to the negated atom.
+                steps.append(Absent(relation, slots.columns(terms, only=()), position, is_before))
             case Comparison(op, left, right):
-                steps.append(_comparison(slots, op, left, right))
+                steps.append(_comparison(slots, op, left, right, position))
     return tuple(steps), tuple(slots.expression(term) for term in rule.head.terms)
 
 
@@ -154,20 +159,10 @@ def _needed(rule: LoweredRule) -> set[Variable]:
     return needed
 
 
-def _absent_columns(slots: _Slots, terms: Sequence[Term]) -> tuple[Column, ...]:
-    """As for a join, in a scope of its own: variables local to the negated atom stay local."""
-    scope = _Slots()
-    scope._slots = dict(slots._slots)
-    columns = scope.columns(terms, only=set(slots.variables))
-    for variable in scope.variables:
-        slots.fill(variable)
-    return columns
-
-
-def _comparison(slots: _Slots, op: str, left: Term, right: Term) -> Step:
+def _comparison(slots: _Slots, op: str, left: Term, right: Term, literal: int) -> Step:
     if op == "=":
         for target, source in ((left, right), (right, left)):
-            if isinstance(target, Variable) and target not in slots.variables:
+            if isinstance(target, Variable) and target not in slots:
                 value = slots.expression(source)
-                return Compute(slots.fill(target), value)
-    return Test(op, slots.expression(left), slots.expression(right))
+                return Compute(slots.fill(target), value, literal)
+    return Test(op, slots.expression(left), slots.expression(right), literal)
