@@ -34,7 +34,7 @@ from tidelog.state.journal import Entry, Journal
 from tidelog.state.lock import Lock
 from tidelog.state.rows import ABSENT, GIVEN, PRESENT, PROGRAM, RULES, WITHDRAWN, program_row, to_rows
 from tidelog.state.snapshot import Snapshot
-from tidelog.state.table import File, Table
+from tidelog.state.table import ROW_GROUP, File, Table
 from tidelog.state.versions import VersionInfo, digest, fingerprint, program_text
 
 FAN_OUT = 32
@@ -183,7 +183,9 @@ class StateLog:
             for name in sorted(snapshot.holder.relations()):
                 facts, explicit = snapshot.holder.snapshot(name)
                 relations[name] = snapshot.holder.arity(name) or 0, len(explicit)
-                yield to_rows(name, facts, snapshot.version, PRESENT, explicit, len(explicit))
+                for start in range(0, len(explicit), ROW_GROUP):
+                    flags = explicit[start : start + ROW_GROUP]
+                    yield to_rows(name, facts.slice(start, ROW_GROUP), snapshot.version, PRESENT, flags, len(flags))
 
         base = self._table.write("base", chunks())
         reach("base-written")

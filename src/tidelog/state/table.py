@@ -34,7 +34,9 @@ from tidelog.state.versions import KEY, VersionInfo
 
 _LOG = "_delta_log"
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
-_ROW_GROUP = 1 << 20
+
+ROW_GROUP = 1 << 18
+"""About so many rows are written at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,9 +135,9 @@ class Table:
         path, rows = self.directory / name, 0
         with _writing(self.directory):
             with pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
-                for chunk in chunks:
-                    writer.write_table(chunk, row_group_size=_ROW_GROUP)
-                    rows += chunk.num_rows
+                for group in _row_groups(chunks):
+                    writer.write_table(group)
+                    rows += group.num_rows
                     reach("file-half-written")
             _sync(path)
             return File(name, path.stat().st_size, rows)
@@ -175,6 +177,19 @@ def damaged(directory: Path, what: object) -> StateError:
     return StateError.of(
         "E603", f"the state in {directory} is damaged: {what}", remedy="open an older version, or restore a copy"
     )
+
+
+def _row_groups(chunks: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Chunks put together to groups that are neither tiny nor large."""
+    waiting, rows = list[pa.Table](), 0
+    for chunk in chunks:
+        waiting.append(chunk)
+        rows += chunk.num_rows
+        if rows >= ROW_GROUP:
+            yield pa.concat_tables(waiting)
+            waiting, rows = [], 0
+    if rows:
+        yield pa.concat_tables(waiting)
 
 
 @contextmanager
