@@ -11,18 +11,19 @@ Never     : no strategy is known by name, no fact by value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Generic
 
 from tidelog.limits import Budget
+from tidelog.maintenance import bulk
 from tidelog.maintenance.counters import Counters
 from tidelog.maintenance.marking import Marks
 from tidelog.maintenance.schedule import RuleChange, Schedule, Scheduled
 from tidelog.maintenance.store import F, Store
 from tidelog.maintenance.task import Strategy, Task
-from tidelog.planning.lowered import Stage
+from tidelog.planning.lowered import LoweredRule, Stage
 from tidelog.planning.views import DELETED, INSERTED, NOW, Mark, View
 
 
@@ -70,10 +71,12 @@ class _Run(Generic[F]):
         self, store: Store[F], schedule: Schedule, strategy: Strategy, rules: RuleChange, budget: Budget
     ) -> None:
         self.store, self.schedule, self.strategy, self.rules, self.budget = store, schedule, strategy, rules, budget
+        self.added, self.removed = _by_head(rules.added), _by_head(rules.removed)
         self.outcome: Outcome[F] = Outcome()
         self.withdrawn: dict[str, F] = {}
         self.asserted: dict[str, F] = {}
         self.marks: Marks[F] | None = None
+        self.bulk = bulk.bulk_store(store)
         self.waiting: list[int] = []
 
     def use(self, marks: Marks[F] | None) -> None:
@@ -137,7 +140,10 @@ class _Run(Generic[F]):
             task = self._task(scheduled)
             if not self.strategy.keeps_counts:
                 self.store.stop_counting(scheduled.stage.relations)
-            self.strategy.maintain(task)
+            if self.bulk is None:
+                self.strategy.maintain(task)
+            else:
+                bulk.maintain(task, self.strategy, self.bulk)
         for relation in sorted(scheduled.stage.relations):
             self._changed(relation)
 
@@ -154,8 +160,8 @@ class _Run(Generic[F]):
             withdrawn=store.union(self._of(self.withdrawn, relation) for relation in relations),
             asserted=store.union(self._of(self.asserted, relation) for relation in relations),
             foreseen=foreseen,
-            added=tuple(rule for rule in self.rules.added if rule.head.relation in relations),
-            removed=tuple(rule for rule in self.rules.removed if rule.head.relation in relations),
+            added=tuple(rule for relation in sorted(relations) for rule in self.added.get(relation, ())),
+            removed=tuple(rule for relation in sorted(relations) for rule in self.removed.get(relation, ())),
             unmarked=unmarked,
         )
 
@@ -185,3 +191,10 @@ class _Run(Generic[F]):
 
     def _of(self, facts: Mapping[str, F], relation: str) -> F:
         return facts[relation] if relation in facts else self.store.nothing()
+
+
+def _by_head(rules: Iterable[LoweredRule]) -> dict[str, list[LoweredRule]]:
+    found: dict[str, list[LoweredRule]] = {}
+    for rule in rules:
+        found.setdefault(rule.head.relation, []).append(rule)
+    return found

@@ -10,7 +10,9 @@ Never      : no data beyond the estimates it is given.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
+from heapq import heappop, heappush
 from typing import Protocol
 
 from tidelog.language.terms import Atom, Comparison, Constant, Negation, Term, Variable, variables
@@ -46,19 +48,88 @@ def order(rule: LoweredRule, first: int | None, bound: Iterable[Variable], estim
 
     A driving negated atom stays in the order: its own absence is tested too.
     """
-    known = set(bound)
-    waiting = [position for position in range(len(rule.body)) if position != first or _is_negated(rule.body[position])]
+    agenda = _Agenda(rule, bound, estimates)
+    for position, literal in enumerate(rule.body):
+        if position != first or isinstance(literal, Negation):
+            agenda.add(position)
     placed: list[int] = []
-    while waiting:
-        ready = [position for position in waiting if _is_ready(rule, rule.body[position], known)]
-        position = min(ready, key=lambda p: _eagerness(rule.body[p], known)) if ready else None
-        if position is None:
-            atoms = [p for p in waiting if isinstance(rule.body[p], Atom)]
-            position = min(atoms, key=lambda p: _fan_out(rule.body[p], known, estimates))
-        waiting.remove(position)
-        placed.append(position)
-        known.update(_binds(rule.body[position]))
+    while (chosen := agenda.next()) is not None:
+        placed.append(chosen)
     return tuple(placed)
+
+
+class _Agenda:
+    """The literals that wait: those that can be evaluated by eagerness, then atoms by fan-out, ties by position.
+
+    A literal is looked at again only when one of its variables becomes known, so that a body of n literals is ordered
+    in O(n log n). A heap may hold an older price of a literal as well; it is then skipped.
+    """
+
+    def __init__(self, rule: LoweredRule, bound: Iterable[Variable], estimates: Estimates) -> None:
+        self._rule, self._estimates = rule, estimates
+        self._known = set(bound)
+        self._shared = _occurring_elsewhere(rule)
+        self._waiting: dict[int, tuple[float, int, int] | None] = {}
+        self._readers: defaultdict[Variable, list[int]] = defaultdict(list)
+        self._heap: list[tuple[tuple[float, int, int], int]] = []
+
+    def add(self, position: int) -> None:
+        """Let a literal wait."""
+        self._waiting[position] = None
+        for variable in variables(self._rule.body[position]):
+            self._readers[variable].append(position)
+        self._look_at(position)
+
+    def next(self) -> int | None:
+        """The next literal to evaluate; None when none waits."""
+        while self._heap:
+            price, position = heappop(self._heap)
+            if self._waiting.get(position) == price:
+                del self._waiting[position]
+                self._learn(self._rule.body[position])
+                return position
+        assert not self._waiting, "a checked rule can be evaluated"
+        return None
+
+    def _learn(self, literal: BodyLiteral) -> None:
+        if isinstance(literal, Negation):
+            return
+        for variable in variables(literal):
+            if variable not in self._known:
+                self._known.add(variable)
+                for position in self._readers[variable]:
+                    if position in self._waiting:
+                        self._look_at(position)
+
+    def _look_at(self, position: int) -> None:
+        """Price a literal as things stand; one that cannot be evaluated yet has no price."""
+        price, literal = None, self._rule.body[position]
+        if isinstance(literal, Atom):
+            price = _fan_out(literal, self._known, self._estimates)
+        elif self._is_ready(literal):
+            price = (0.0, _eagerness(literal, self._known), 0)
+        self._waiting[position] = price
+        if price is not None:
+            heappush(self._heap, (price, position))
+
+    def _is_ready(self, literal: Negation | Comparison) -> bool:
+        """Whether a literal other than an atom can be evaluated now."""
+        known = self._known
+        match literal:
+            case Negation():
+                return all(one in known for one in variables(literal) if one in self._shared)
+            case Comparison("=", left, right):
+                return (_is_known(left, known) and (_is_known(right, known) or isinstance(right, Variable))) or (
+                    _is_known(right, known) and isinstance(left, Variable)
+                )
+            case Comparison(_, left, right):
+                return _is_known(left, known) and _is_known(right, known)
+
+
+def _occurring_elsewhere(rule: LoweredRule) -> set[Variable]:
+    """The variables that occur in more than one of the head and the body's literals."""
+    parts = Counter(variable for part in (rule.head, *rule.body) for variable in set(variables(part)))
+    return {variable for variable, count in parts.items() if count > 1}
 
 
 def shared_variables(rule: LoweredRule, negated: Negation) -> set[Variable]:
@@ -68,25 +139,6 @@ def shared_variables(rule: LoweredRule, negated: Negation) -> set[Variable]:
         if literal is not negated:
             elsewhere.update(variables(literal))
     return elsewhere.intersection(variables(negated))
-
-
-def _is_negated(literal: BodyLiteral) -> bool:
-    return isinstance(literal, Negation)
-
-
-def _is_ready(rule: LoweredRule, literal: BodyLiteral, known: Collection[Variable]) -> bool:
-    """Whether a literal other than an atom can be evaluated now."""
-    match literal:
-        case Negation():
-            return all(variable in known for variable in shared_variables(rule, literal))
-        case Comparison("=", left, right):
-            return (_is_known(left, known) and (_is_known(right, known) or isinstance(right, Variable))) or (
-                _is_known(right, known) and isinstance(left, Variable)
-            )
-        case Comparison(_, left, right):
-            return _is_known(left, known) and _is_known(right, known)
-        case Atom():
-            return False
 
 
 def _eagerness(literal: BodyLiteral, known: Collection[Variable]) -> int:
@@ -100,9 +152,8 @@ def _eagerness(literal: BodyLiteral, known: Collection[Variable]) -> int:
             return 3
 
 
-def _fan_out(literal: BodyLiteral, known: Collection[Variable], estimates: Estimates) -> tuple[float, int, int]:
+def _fan_out(literal: Atom, known: Collection[Variable], estimates: Estimates) -> tuple[float, int, int]:
     """The expected number of matches per row, then fewer unknown columns, then fewer columns."""
-    assert isinstance(literal, Atom)
     expected = float(max(estimates.size(literal.relation), 1))
     unknown = 0
     for column, term in enumerate(literal.terms):
@@ -114,10 +165,6 @@ def _fan_out(literal: BodyLiteral, known: Collection[Variable], estimates: Estim
     if unknown == 0:
         expected = min(expected, 1.0)
     return max(expected, 0.001), unknown, len(literal.terms)
-
-
-def _binds(literal: BodyLiteral) -> Iterable[Variable]:
-    return () if isinstance(literal, Negation) else variables(literal)
 
 
 def _is_known(term: Term, known: Collection[Variable]) -> bool:

@@ -75,12 +75,18 @@ class Executable:
         self._dictionary = dictionary
         self._constants: dict[Literally, int] = {}
         self.joins = [step for step in plan.steps if isinstance(step, Join)]
+        self._join_at = {step.literal: at for at, step in enumerate(self.joins)}
+        self._joined = [relation_of(join.relation, len(join.columns)) for join in self.joins]
         self._width = 1 + plan.slots + len(self.joins)
         self._segments = self._assemble()
         self._registers = np.zeros(self._width + len(self._constants), np.int64)
         for constant, register in self._constants.items():
             self._registers[register] = dictionary.encode([constant.value])[0]
         self._head_is_plain = all(not isinstance(part, Apply) for part in plan.head)
+
+    def is_futile(self) -> bool:
+        """Whether an atom's relation holds nothing at all: then there is no instance, and no index is worth making."""
+        return any(not relation.count for relation in self._joined)
 
     def heads(self, driving: Array) -> Iterator[Array]:
         """The heads of all instances, in chunks; a head that several instances derive comes several times."""
@@ -124,9 +130,7 @@ class Executable:
                 yield table
                 continue
             passed = self._arithmetic(segment.arithmetic, table)
-            if not len(passed):
-                continue
-            if is_last:
+            if is_last or not len(passed):  # nothing is passed on as well: whoever watches over budgets is asked then
                 yield _stacked([self._column(passed, register) for register in chosen], len(passed))
             else:
                 yield from self._run(number + 1, passed, chosen, limit)
@@ -250,9 +254,9 @@ class Executable:
 
     def _blocks(self, step: Step, segment: _Segment, at: int) -> Iterator[list[int]]:
         match step:
-            case Join(relation, columns, _, is_before):
+            case Join(relation, columns, literal, is_before):
                 view = self._matching.view(is_before=is_before, is_lower=relation not in self.own)
-                register = 1 + self.plan.slots + self.joins.index(step)
+                register = 1 + self.plan.slots + self._join_at[literal]
                 yield self._atom(relation, columns, view, segment, at, register)
             case Absent(relation, columns, _, is_before):
                 for view in self._matching.absent(is_before=is_before):

@@ -10,6 +10,7 @@ Never     : no facts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 
 import numpy as np
 
@@ -26,6 +27,9 @@ from tidelog.planning.views import Matching
 
 _SAMPLE = 256
 _REPLAN_FACTOR = 8
+_MOST_STEPS = 1 << 18
+"""How many steps of plans are kept: a body of n literals has n plans of n steps, which is too many if n is large."""
+_MOST_ASKED = 64
 
 
 class Sizes:
@@ -39,7 +43,7 @@ class Sizes:
         found = self._relations.get(relation)
         if found is not None and found.count:
             return found.count
-        counts = [other.count for other in self._relations.values() if other.count]
+        counts = [other.count for other in islice(self._relations.values(), _MOST_ASKED) if other.count]
         return sum(counts) // len(counts) if counts else 1000
 
     def distinct(self, relation: str, column: int) -> int:
@@ -76,6 +80,7 @@ class Preparation:
         self._plans: dict[tuple[int, Driver, int | None], Plan] = {}
         self._executables: dict[tuple[int, Driver, int | None, int], Executable] = {}
         self._alive: list[object] = []
+        self._steps = 0
         self.driven: dict[str, list[tuple[LoweredRule, int]]] = {}
         self.blocked: dict[str, list[tuple[LoweredRule, int]]] = {}
         self.heads: dict[str, list[LoweredRule]] = {}
@@ -93,7 +98,10 @@ class Preparation:
         key = (id(rule), driver, literal, id(matching))
         found = self._executables.get(key)
         if found is None:
+            if self._steps > _MOST_STEPS:
+                self._forget()
             plan = self._plan(rule, driver, literal)
+            self._steps += len(plan.steps)
             found = Executable(plan, matching, self.stage.relations, self._relation_of, self._dictionary)
             self._executables[key] = found
             self._alive.extend((rule, matching))
@@ -105,10 +113,13 @@ class Preparation:
             relation = self._relations.get(name)
             count = relation.count if relation is not None else 0
             if count > _REPLAN_FACTOR * size + 64 or size > _REPLAN_FACTOR * count + 64:
-                self._plans.clear()
-                self._executables.clear()
-                self._planned_at.clear()
+                self._forget()
                 return
+
+    def _forget(self) -> None:
+        for kept in (self._plans, self._executables, self._planned_at, self._alive):
+            kept.clear()
+        self._steps = 0
 
     def _plan(self, rule: LoweredRule, driver: Driver, literal: int | None) -> Plan:
         key = (id(rule), driver, literal)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,10 +22,13 @@ from tidelog.backends.local.executable import Executable
 from tidelog.backends.local.facts import NOTHING, LocalFacts, distinct, gather, union
 from tidelog.backends.local.preparation import NO_DRIVER, Preparation
 from tidelog.backends.local.relation import Relation
+from tidelog.errors import EvaluationError
+from tidelog.planning.blame import blame
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver
 from tidelog.planning.views import ANY, NO_MARKS, Mark, Matching, View
 
+T = TypeVar("T")
 Sink = Callable[[LoweredRule, Array], None]
 """Takes the heads that a rule derives, a chunk at a time."""
 
@@ -172,7 +176,7 @@ class LocalStore:
                     break
                 executable = prepared.executable(rule, Driver.HEAD, None, matching)
                 proved = np.zeros(len(waiting), np.bool_)
-                for table in executable.bodies(relation.rows[waiting], (), 1):
+                for table in self._watched(rule, executable.bodies(relation.rows[waiting], (), 1)):
                     proved[table[:, 0]] = True
                 self.derivations[rule.key, phase] += int(np.count_nonzero(proved))
                 found.setdefault(name, []).append(waiting[proved])
@@ -190,18 +194,25 @@ class LocalStore:
             is_open = np.zeros(len(rows), np.bool_)
             for rule in prepared.heads.get(name, ()):
                 executable = prepared.executable(rule, Driver.HEAD, None, matching)
-                counts = self._expand(executable, self.relations[name].rows[rows], limit, bodies, add, found)
+                counts = self._expand(rule, executable, self.relations[name].rows[rows], limit, bodies, add, found)
                 self.derivations[rule.key, phase] += int(counts.sum())
                 is_open |= counts >= limit
             exhausted[name] = rows[~is_open]
         return gather(found), LocalFacts(exhausted)
 
     def _expand(
-        self, executable: Executable, driving: Array, limit: int, bodies: View, add: Mark, found: dict[str, list[Array]]
+        self,
+        rule: LoweredRule,
+        executable: Executable,
+        driving: Array,
+        limit: int,
+        bodies: View,
+        add: Mark,
+        found: dict[str, list[Array]],
     ) -> Array:
         own = [at for at, join in enumerate(executable.joins) if join.relation in executable.own]
         counts = np.zeros(len(driving), np.int64)
-        for table in executable.bodies(driving, own, limit):
+        for table in self._watched(rule, executable.bodies(driving, own, limit)):
             counts += np.bincount(table[:, 0], minlength=len(driving))
             for column, at in enumerate(own, start=1):
                 name = executable.joins[at].relation
@@ -282,8 +293,7 @@ class LocalStore:
         own = [at for at, join in enumerate(executable.joins) if join.relation in stage.relations]
         driver = executable.plan.relation if executable.plan.relation in stage.relations else None
         driving = NO_DRIVER if rows is None else self.relations[executable.plan.relation or ""].rows[rows]
-        for heads, body in executable.instances(driving, own):
-            self.on_progress()
+        for heads, body in self._watched(rule, executable.instances(driving, own)):
             if not len(heads):
                 continue
             facts = relation.store(_with_columns(heads), ANY, Mark(0))
@@ -303,7 +313,10 @@ class LocalStore:
         rows = changed.parts.get(rule.body_relation)
         if rows is None:
             return NOTHING, NOTHING
-        insert, delete, groups = grouping.regroup(rule, body, rows, result, self.dictionary)
+        try:
+            insert, delete, groups = grouping.regroup(rule, body, rows, result, self.dictionary)
+        except EvaluationError as error:
+            raise blame(error, rule) from error
         self.derivations[rule.key, phase] += groups
         return LocalFacts({rule.relation: insert}), LocalFacts({rule.relation: delete})
 
@@ -346,13 +359,22 @@ class LocalStore:
 
     def _feed(self, rule: LoweredRule, executable: Executable, driving: Array, phase: str, sink: Sink) -> None:
         derived = 0
-        for table in executable.heads(driving):
-            self.on_progress()
+        for table in self._watched(rule, executable.heads(driving)):
             if len(table):
                 derived += len(table)
                 sink(rule, _with_columns(table))
         if derived:
             self.derivations[rule.key, phase] += derived
+
+    def _watched(self, rule: LoweredRule, tables: Iterator[T]) -> Iterator[T]:
+        """The tables of a rule as they come; budgets are asked before each, and errors say which rule it was."""
+        self.on_progress()
+        try:
+            for table in tables:
+                yield table
+                self.on_progress()
+        except EvaluationError as error:
+            raise blame(error, rule) from error
 
     def _collector(self, found: dict[str, list[Array]], heads: View, add: Mark) -> Sink:
         def collect(rule: LoweredRule, table: Array) -> None:

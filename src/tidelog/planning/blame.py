@@ -1,0 +1,27 @@
+"""Which rule an evaluation error comes from.
+
+What      : `blame` turns an error about values into one that names the rule and its place.
+Idea      : functions know values, not rules; whoever runs a rule knows both, and adds what a person needs to act.
+Invariant : code, remedy and sentence stay; an error is blamed once.
+Never     : no evaluation here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidelog.errors import EvaluationError
+from tidelog.planning.lowered import GroupRule, LoweredRule
+
+_SHOWN = 200
+
+
+def blame(error: EvaluationError, rule: LoweredRule | GroupRule) -> EvaluationError:
+    """The same error, with the rule that it happened in."""
+    text = rule.key if len(rule.key) <= _SHOWN else f"{rule.key[:_SHOWN]}..."
+    return EvaluationError(
+        problem
+        if problem.place is not None
+        else replace(problem, sentence=f"{problem.sentence}, in rule {text}", place=rule.source.place)
+        for problem in error.problems
+    )
