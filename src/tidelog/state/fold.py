@@ -33,8 +33,11 @@ class StoredFacts:
         return len(self.explicit)
 
 
-def fold(rows: pa.Table) -> Iterator[StoredFacts]:
-    """The facts that the rows leave, by relation; programs are left out."""
+def fold(rows: pa.Table, base: int = 0) -> Iterator[StoredFacts]:
+    """The facts that the rows leave, by relation; programs are left out.
+
+    So many rows at the beginning are the `base`: of these every fact has one row only, which says that it is there.
+    """
     if not rows.num_rows:
         return
     names = rows["relation"].combine_chunks().dictionary_encode()
@@ -43,14 +46,37 @@ def fold(rows: pa.Table) -> Iterator[StoredFacts]:
     bounds = np.searchsorted(numbers[order], np.arange(len(names.dictionary) + 1))
     rest = rows.drop_columns(["relation", "version"])
     for relation, start, end in zip(names.dictionary.to_pylist(), bounds, bounds[1:]):
-        if relation != PROGRAM:
-            yield _relation(relation, rest.take(pa.array(order[start:end])))
+        places = order[start:end]
+        if relation == PROGRAM:
+            continue
+        if places.max() < base:
+            yield _unchanged(relation, _taken(rest, places))
+        else:
+            yield _relation(relation, rest.take(pa.array(places)))
 
 
 def programs(rows: pa.Table) -> dict[str, str]:
     """The last text of every role."""
     found = rows.filter(pc.equal(rows["relation"], PROGRAM)).sort_by("version").select(["values"])
     return {role["text"]: text["text"] for role, text in found["values"].to_pylist()}
+
+
+def _taken(rows: pa.Table, places: Numbers) -> pa.Table:
+    """The rows at rising places: without copying where they stand together."""
+    first, count = int(places[0]), len(places)
+    return rows.slice(first, count) if places[-1] - first == count - 1 else rows.take(pa.array(places))
+
+
+def _unchanged(relation: str, rows: pa.Table) -> StoredFacts:
+    """The facts of a relation of which all rows are in the base."""
+    values = rows["values"].combine_chunks()
+    return _stored(relation, values, len(values[0]), rows["explicit"].to_numpy())
+
+
+def _stored(relation: str, values: pa.Array, arity: int, explicit: Flags) -> StoredFacts:
+    columns = to_columns(values, arity) if len(values) else [pa.nulls(0)] * arity
+    table = pa.table(columns, names=[f"c{number}" for number in range(arity)])
+    return StoredFacts(relation, arity, table, explicit.astype(np.bool_))
 
 
 def _relation(relation: str, rows: pa.Table) -> StoredFacts:
@@ -64,9 +90,7 @@ def _relation(relation: str, rows: pa.Table) -> StoredFacts:
     there = (decisive >= 0) & (signs[decisive] == PRESENT)
     order = np.argsort(decisive[there])
     kept, last = decisive[there][order], final[there][order]
-    columns = to_columns(values.take(pa.array(kept)), arity) if len(kept) else [pa.nulls(0)] * arity
-    table = pa.table(columns, names=[f"c{number}" for number in range(arity)])
-    return StoredFacts(relation, arity, table, rows["explicit"].to_numpy()[last].astype(np.bool_))
+    return _stored(relation, values.take(pa.array(kept)), arity, rows["explicit"].to_numpy()[last])
 
 
 def _last(facts: Numbers, places: Numbers, counts: Flags | np.bool_) -> Numbers:

@@ -22,7 +22,7 @@ from tidelog.language.terms import Program
 from tidelog.state.fold import StoredFacts, fold, programs
 from tidelog.state.rows import RULES
 from tidelog.state.snapshot import StoredState
-from tidelog.state.table import Table, damaged
+from tidelog.state.table import Table, damaged, reading
 from tidelog.state.versions import VersionInfo, fingerprint
 
 
@@ -39,8 +39,13 @@ def read_state(directory: str | PathLike[str], version: int | None = None) -> St
     info = last if version is None or version == last.version else _stored(table, version)
     if info is not last:
         table = Table(path, info.commit)
-    rows = table.read(table.files())
-    return StoredState(info, _program(path, rows, info), _relations(path, rows, info), is_last=info is last)
+    files = sorted(table.files(), key=lambda file: file.level != "base")
+    rows = table.read(files)
+    base = sum(file.rows for file in files if file.level == "base")
+    with reading(path):
+        found = {facts.relation: facts for facts in fold(rows, base)}
+    relations = _relations(path, found, info)
+    return StoredState(info, _program(path, rows, info), relations, is_last=info is last)
 
 
 def _stored(table: Table, version: int) -> VersionInfo:
@@ -68,9 +73,8 @@ def _program(directory: Path, rows: pa.Table, info: VersionInfo) -> Program:
     return program
 
 
-def _relations(directory: Path, rows: pa.Table, info: VersionInfo) -> list[StoredFacts]:
+def _relations(directory: Path, found: dict[str, StoredFacts], info: VersionInfo) -> list[StoredFacts]:
     """The facts of every relation that the commit names, relations without facts included."""
-    found = {facts.relation: facts for facts in fold(rows)}
     for name, (arity, count) in info.relations.items():
         facts = found.setdefault(name, _nothing(name, arity))
         if (facts.arity, len(facts)) != (arity, count):

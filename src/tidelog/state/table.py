@@ -60,7 +60,7 @@ class Table:
         self.directory = directory
         self._delta: DeltaTable | None = None
         if self.exists():
-            with _reading(directory):
+            with reading(directory):
                 self._delta = DeltaTable(directory.as_uri(), version=commit)
 
     def exists(self) -> bool:
@@ -89,7 +89,7 @@ class Table:
 
     def files(self) -> list[File]:
         """The files that make up the present version."""
-        with _reading(self.directory):
+        with reading(self.directory):
             actions = pa.table(self.delta.get_add_actions())
         columns = (actions[name].to_pylist() for name in ("path", "size_bytes", "num_records"))
         return [File(*one) for one in zip(*columns)]
@@ -100,7 +100,7 @@ class Table:
 
     def read_relation(self, relation: str) -> pa.Table:
         """The rows of one relation, from wherever they can be."""
-        with _reading(self.directory):
+        with reading(self.directory):
             paths = [self.directory / file.name for file in self.files()]
             chosen = pc.field("relation") == relation
             found = [pq.read_table(path, filters=chosen, partitioning=None).cast(SCHEMA) for path in paths]
@@ -112,7 +112,7 @@ class Table:
         return found
 
     def _read(self, file: File) -> pa.Table:
-        with _reading(self.directory):
+        with reading(self.directory):
             found = pq.read_table(self.directory / file.name, page_checksum_verification=True, partitioning=None)
             found = found.cast(SCHEMA)
         if found.num_rows != file.rows:
@@ -121,7 +121,7 @@ class Table:
 
     def _described(self, commit: int) -> VersionInfo:
         path = self.directory / _LOG / f"{commit:020d}.json"
-        with _reading(self.directory):
+        with reading(self.directory):
             actions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         said: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
         size = sum(action["add"]["size"] for action in actions if "add" in action)
@@ -193,7 +193,7 @@ def _row_groups(chunks: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 @contextmanager
-def _reading(directory: Path) -> Iterator[None]:
+def reading(directory: Path) -> Iterator[None]:
     """What goes wrong with reading means that the state is damaged."""
     try:
         yield
