@@ -13,32 +13,38 @@ from collections.abc import Iterable
 
 import numpy as np
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.local.compiled import Array
 from tidelog.backends.local.facts import LocalFacts
 from tidelog.backends.spark import frames
-from tidelog.backends.spark.cold import ColdRelation
-from tidelog.backends.spark.hot import Capacity, HotStore
+from tidelog.backends.spark.cold import ColdRelation, rebased
+from tidelog.backends.spark.encoding import check_shape, encoded
+from tidelog.backends.spark.hot import Capacity
 from tidelog.backends.spark.jobs import Jobs
 from tidelog.backends.spark.session import session
+from tidelog.backends.spark.store import SparkFacts, SparkStore
 from tidelog.backends.spark.tables import FewFacts, ManyFacts
+from tidelog.backends.spark.working import Working
 from tidelog.changes.change import FactTable
 from tidelog.language.terms import Atom, Constant
 from tidelog.limits import Budget
+from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.schedule import Schedule
-from tidelog.planning.views import OLD, Mark, View
+from tidelog.maintenance.transaction import maintain
+from tidelog.planning.views import DELETED, INSERTED, OLD, Mark, View
 
 
 class SparkBackend(LocalBackend):
     """Facts of one engine on Spark."""
 
     name = "spark"
-    store: HotStore
+    store: SparkStore
 
     def __init__(self, spark: SparkSession | None = None, capacity: Capacity | None = None) -> None:
         self._jobs = Jobs(spark or session())
-        super().__init__(HotStore(self._jobs, capacity or Capacity()))
+        super().__init__(SparkStore(self._jobs, capacity or Capacity()))
 
     @property
     def jobs(self) -> int:
@@ -55,14 +61,42 @@ class SparkBackend(LocalBackend):
         return tuple(dict.fromkeys((*self.store.cold, *self.store.relations)))
 
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
-        if isinstance(source, DataFrame):
-            source = source.toArrow()
-        return super().intern(relation, source, types, arity)
+        """Facts from any source, checked, encoded and stored; a large DataFrame stays on Spark."""
+        if not isinstance(source, DataFrame):
+            return super().intern(relation, source, types, arity)
+        arity = len(source.columns) if arity is None else arity
+        facts, rows = self._received(relation, source, types, arity)
+        if rows is not None:
+            return self.store.intern(relation, rows)
+        found = self.store.include(relation, arity, facts)
+        frames.release(facts)
+        return found
 
     def find(self, relation: str, source: object, arity: int | None) -> LocalFacts:
-        if isinstance(source, DataFrame):
-            source = source.toArrow()
-        return super().find(relation, source, arity)
+        """Those of the facts that are in the materialisation."""
+        if not isinstance(source, DataFrame):
+            return super().find(relation, source, arity)
+        arity = len(source.columns) if arity is None else arity
+        facts, rows = self._received(relation, source, None, arity)
+        if rows is not None:
+            return self.store.find(relation, rows)
+        found = self.store.restrict(self.store.include(relation, arity, facts), OLD)
+        frames.release(facts)
+        return found
+
+    def _received(
+        self, relation: str, source: DataFrame, types: tuple[str, ...] | None, arity: int
+    ) -> tuple[DataFrame, Array | None]:
+        """The facts of a DataFrame as ids; if they are few, also as rows for the driver."""
+        check_shape(source, relation, arity, types)
+        facts, size = encoded(self._jobs, self.store.constants, source, relation)
+        if size > self.store.capacity.change:
+            return facts, None
+        table = self._jobs.run(facts.toArrow)
+        frames.release(facts)
+        if not arity:
+            return facts, np.zeros((min(size, 1), 0), np.int32)
+        return facts, self.store.constants.local_of(frames.to_ids(table, frames.names(arity)))
 
     def watch(self, budget: Budget) -> None:
         """Charge further work to this budget."""
@@ -72,15 +106,19 @@ class SparkBackend(LocalBackend):
 
     def commit(self) -> None:
         """Write what changed, then make it the version that readers see."""
-        before = self.store.cold
+        store, before = self.store, self.store.cold
         after = dict(before)
-        for name, (states, growth) in self.store.changes().items():
-            cold = before.get(name) or ColdRelation(name, self.store.relations[name].arity)
+        for name, (states, growth) in store.changes().items():
+            cold = before.get(name) or ColdRelation(name, store.relations[name].arity)
             changed = cold.changed(states, growth)
             after[name] = changed.compacted(self._jobs) if changed.is_ripe else changed
-        self.store.constants.flush_if_many()
-        self.store.cold = after
+        for name, working in store.working.items():
+            after[name] = rebased(self._jobs, name, working.arity, working.committed)
+        store.constants.flush_if_many()
+        store.cold = after
         super().commit()
+        if store.working or store.held > store.capacity.kept:
+            store.forget()
         for name, cold in before.items():
             if after[name].base is not cold.base:
                 frames.release(cold.base)
@@ -118,9 +156,17 @@ class SparkBackend(LocalBackend):
 
     def freeze(self, relation: str, facts: LocalFacts) -> FactTable:
         """Facts of one relation, for good."""
+        large = facts.large.get(relation) if isinstance(facts, SparkFacts) else None
+        if large is not None:
+            return self._many(relation, large.working.arity, large.working.of(large))
         found = self.store.relations[relation]
         rows = facts.parts.get(relation, np.empty(0, np.int32))
         return FewFacts(found.rows[rows], found.arity, self._jobs, self.store.constants)
+
+    def _many(self, relation: str, arity: int, facts: DataFrame) -> FactTable:
+        """Facts that stay on Spark for as long as the table lives."""
+        kept = rebased(self._jobs, relation, arity, facts.withColumn("explicit", F.lit(False)))
+        return ManyFacts(lambda: kept.frame(self._jobs), kept.size, kept, self._jobs, self.store.constants)
 
     def query(self, pattern: Atom) -> FactTable:
         """The facts that match a pattern."""
@@ -134,5 +180,32 @@ class SparkBackend(LocalBackend):
     def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
         """Recompute everything from the explicit facts as Spark has them, and compare."""
         self.store.forget()
-        self.store.ensure_whole(self.store.cold)
-        return super().differences(schedule)
+        if sum(cold.size for cold in self.store.cold.values()) <= self.store.capacity.change:
+            self.store.ensure_whole(self.store.cold)
+            return super().differences(schedule)
+        fresh = SparkStore(self._jobs, self.store.capacity, self.store.constants)
+        insert = {
+            name: fresh.include(name, cold.arity, cold.frame(self._jobs).where("explicit"))
+            for name, cold in self.store.cold.items()
+            if cold.size
+        }
+        maintain(fresh, schedule, Recompute(), delete={}, insert=insert, previous=Schedule(()))
+        found = {}
+        for name in fresh.cold.keys() | fresh.relations.keys() | self.store.cold.keys():
+            missing, extra = self._compared(name, fresh)
+            if len(missing) or len(extra):
+                found[name] = missing, extra
+        fresh.forget()
+        return found
+
+    def _compared(self, name: str, fresh: SparkStore) -> tuple[FactTable, FactTable]:
+        arity = next(
+            relation.arity
+            for relation in (self.store.cold.get(name), fresh.cold.get(name), fresh.relations.get(name))
+            if relation is not None
+        )
+        both = Working(self._jobs, self.store.cold.get(name) or ColdRelation(name, arity), None)
+        both.renew(fresh.now(name, arity))
+        missing, extra = (self._many(name, arity, both.facts(view)) for view in (INSERTED, DELETED))
+        both.release()
+        return missing, extra

@@ -29,6 +29,7 @@ from tidelog.backends.spark.ids import Ids
 from tidelog.backends.spark.jobs import Jobs
 from tidelog.backends.spark.pages import Pages
 from tidelog.backends.spark.probes import Probe, probes
+from tidelog.maintenance.bulk import TooLargeError
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver, Plan
 from tidelog.planning.views import Mark, Matching, View
@@ -42,25 +43,27 @@ Ladder = list[tuple[Probe, Executable]]
 """The look-ups of a plan in order, each with what finds its keys."""
 
 
-class TooLargeError(Exception):
-    """A call would bring more facts to the driver than it may hold; never leaves backends/spark."""
-
-
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """What the driver takes: whole relations of up to `relation` facts, and `facts` in all."""
+    """What the driver takes.
+
+    Relations of up to `relation` facts come as a whole; `facts` in all may be there during an update, and `kept` between
+    updates; a change of more than `change` facts of one relation is large.
+    """
 
     relation: int = 20_000
     facts: int = 2_000_000
+    kept: int = 1_000_000
+    change: int = 50_000
 
 
 class HotStore(LocalStore):
     """The facts that the driver works with."""
 
-    def __init__(self, jobs: Jobs, capacity: Capacity) -> None:
-        super().__init__()
+    def __init__(self, jobs: Jobs, capacity: Capacity, constants: Constants | None = None) -> None:
+        super().__init__(constants.dictionary if constants is not None else None)
         self.cold: dict[str, ColdRelation] = {}
-        self.constants = Constants(jobs, self.dictionary)
+        self.constants = constants or Constants(jobs, self.dictionary)
         self.capacity = capacity
         self._jobs = jobs
         self._pages = Pages()
@@ -75,31 +78,48 @@ class HotStore(LocalStore):
 
     def ensure(self, look_ups: Mapping[tuple[str, tuple[int, ...]], Array]) -> None:
         """Bring the facts with these keys (local numbers; no columns: the whole relation), in at most one job."""
-        wanted = []
-        for (name, columns), keys in look_ups.items():
-            relation = self.cold.get(name)
-            if relation is None or relation.base is None or self._pages.is_whole(name):
-                continue
-            if not columns or relation.size <= self.capacity.relation:
-                self._check_room(relation, relation.size)
-                self._pages.note_whole(name)
-                wanted.append(Wanted(relation, (), np.empty((0, 0), np.int64)))
-                continue
-            missing = self._pages.note(name, columns, keys)
-            if len(missing):
-                self._check_room(relation, _expected(relation, columns, len(missing)))
-                wanted.append(Wanted(relation, columns, self.constants.ids_of(missing)))
+        try:
+            wanted = [
+                found for (name, columns), keys in look_ups.items() if (found := self._wanted(name, columns, keys))
+            ]
+        except TooLargeError:
+            for name, _ in look_ups:
+                self._pages.forget(name)
+            raise
         if wanted:
             self._bring(wanted)
+
+    def _wanted(self, name: str, columns: tuple[int, ...], keys: Array) -> Wanted | None:
+        """What has to be fetched for a look-up."""
+        relation = self.cold.get(name)
+        if relation is None or relation.base is None or self._pages.is_whole(name):
+            return None
+        if not columns or relation.size <= self.capacity.relation:
+            self._check_room(name, relation.size)
+            self._pages.note_whole(name)
+            return Wanted(relation, (), np.empty((0, 0), np.int64))
+        missing = self._pages.note(name, columns, keys)
+        if not len(missing):
+            return None
+        self._check_room(name, _expected(relation, columns, len(missing)))
+        return Wanted(relation, columns, self.constants.ids_of(missing))
+
+    def fits(self, name: str) -> bool:
+        """Whether the whole relation is on the driver or has room there."""
+        return self._is_here(name) or self.cold[name].size + self.held <= self.capacity.facts
+
+    @property
+    def held(self) -> int:
+        """How many facts are on the driver."""
+        return sum(found.count for found in self.relations.values())
 
     def ensure_whole(self, relations: Iterable[str]) -> None:
         """Bring whole relations."""
         self.ensure({(relation, ()): np.empty((0, 0), np.int32) for relation in relations})
 
-    def _check_room(self, relation: ColdRelation, more: int) -> None:
-        if sum(found.count for found in self.relations.values()) + more > self.capacity.facts:
-            self._is_spoiled = True
-            raise TooLargeError(relation.name)
+    def _check_room(self, name: str, more: int) -> None:
+        if self.held + more > self.capacity.facts:
+            raise TooLargeError(name)
 
     def _bring(self, wanted: list[Wanted]) -> None:
         spoiled, self._is_spoiled = self._is_spoiled, True
@@ -120,7 +140,8 @@ class HotStore(LocalStore):
 
     def forget(self) -> None:
         """Between transactions: keep on the driver only what Spark does not have."""
-        self.relations, self._prepared, self._probed = {}, {}, {}
+        self.relations, self._prepared, self._probed, self._counted = {}, {}, {}, {}
+        self._counted_before = self._counted
         self._pages, self._is_spoiled = Pages(), False
         for cold in self.cold.values():
             for state, marks in ((EXPLICIT, _ASSERTED), (DERIVED, _PRESENT)):
@@ -237,7 +258,7 @@ class HotStore(LocalStore):
     def _preparation(self, stage: Stage) -> Preparation:
         found = self._prepared.get(id(stage))
         if found is None or found.stage is not stage:
-            found = Preparation(stage, self.relations, self.relation, self.dictionary, _Sizes(self))
+            found = Preparation(stage, self.relations, self.relation, self.dictionary, Estimated(self))
             self._prepared[id(stage)] = found
             self._probed.clear()
         return found
@@ -293,7 +314,7 @@ class HotStore(LocalStore):
         return self._probed[key][2]
 
 
-class _Sizes:
+class Estimated:
     """Estimates for the planner: relations on Spark by what was counted there, others by what is on the driver."""
 
     def __init__(self, store: HotStore) -> None:

@@ -16,7 +16,6 @@ import struct
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own manual uses
 
@@ -89,12 +88,6 @@ def of_integer_column(column: Column) -> Column:
 def of_bool_column(column: Column) -> Column:
     """The ids of a column of bools."""
     return F.when(column, F.lit(1 << 2 | BOOL)).otherwise(F.lit(BOOL)).cast("long")
-
-
-def float_texts(values: pa.Array) -> pa.Array:
-    """The typed texts of an Arrow array of doubles."""
-    bits = (np.asarray(values.to_numpy(zero_copy_only=False), np.float64) + 0.0).view(np.uint64)
-    return pa.array([f"f{int(number):016x}" for number in bits], pa.string())
 
 
 def of_text_column(column: Column) -> Column:

@@ -8,6 +8,7 @@ Never     : no facts and no rules.
 
 from __future__ import annotations
 
+import re
 import uuid
 from collections.abc import Callable
 from typing import TypeVar
@@ -16,10 +17,13 @@ from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tidelog.errors import PipelineError
+from tidelog import errors
+from tidelog.errors import PipelineError, TidelogError
 
 T = TypeVar("T")
 _SHOWN = 300
+_OURS = re.compile(r"tidelog\.errors\.(\w+Error): (E\d{3})  ([^\n]*)(?:\n  (?! )([^\n]*))?")
+"""An error of ours in the text of a task's failure."""
 
 
 class Jobs:
@@ -80,6 +84,10 @@ class Jobs:
             )
         if isinstance(error, AttributeError):
             return error
+        ours = _OURS.search(text)
+        if ours is not None:
+            kind: type[TidelogError] = getattr(errors, ours[1])
+            return kind.of(ours[2], ours[3].strip(), remedy=(ours[4] or "").strip() or None)
         first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)
         return PipelineError.of(
             "E702",

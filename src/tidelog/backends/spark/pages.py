@@ -36,6 +36,11 @@ class Pages:
         self._whole.add(relation)
         self._keys = {key: registry for key, registry in self._keys.items() if key[0] != relation}
 
+    def forget(self, relation: str) -> None:
+        """Nothing is known about the relation."""
+        self._whole.discard(relation)
+        self._keys = {key: registry for key, registry in self._keys.items() if key[0] != relation}
+
     def note(self, relation: str, columns: tuple[int, ...], keys: Array) -> Array:
         """Note keys (local numbers, one row each); those that were not known before."""
         if relation in self._whole or not len(keys):

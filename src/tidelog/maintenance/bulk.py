@@ -1,0 +1,63 @@
+"""Stages that are too large for a strategy.
+
+What      : a store may offer to derive a whole stage at once, where its facts are; then a stage through which a large
+            change goes, or whose strategy would touch too many facts, is derived anew instead of being maintained.
+Idea      : strategies are schedules of calls over small sets. On a cluster a large set is not handed from call to call;
+            deriving the stage again costs less than following most of its facts.
+Invariant : OLD keeps the former version, so the net change is exact; an attempt that was given up leaves marks that
+            `rebuild` does not look at.
+Never     : no store is known by name; one without this offer is never asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Protocol, runtime_checkable
+
+from tidelog.errors import PipelineError
+from tidelog.maintenance.store import F, Store
+from tidelog.maintenance.task import Strategy, Task
+from tidelog.planning.lowered import Stage
+
+
+class TooLargeError(Exception):
+    """A call would touch more facts than the store can follow one by one; never leaves a transaction."""
+
+
+@runtime_checkable
+class BulkStore(Protocol):
+    """A store that can derive a stage as a whole."""
+
+    def is_large(self, relations: Iterable[str]) -> bool:
+        """Whether a large change goes through one of the relations in this transaction."""
+
+    def rebuild(self, stage: Stage, charge: Callable[[], None]) -> int:
+        """Derive the stage's NOW from its explicit facts and what is NOW below; the number of its facts.
+
+        `charge` is called once per round.
+        """
+
+
+def bulk_store(store: Store[F]) -> BulkStore | None:
+    """The store, if it can derive a stage as a whole."""
+    return store if isinstance(store, BulkStore) else None
+
+
+def maintain(task: Task[F], strategy: Strategy, store: BulkStore) -> None:
+    """Let the strategy do the task if what it touches is small; else derive the stage anew."""
+    relations = task.scheduled.reads | task.stage.relations
+    if not store.is_large(relations):
+        try:
+            strategy.maintain(task)
+        except TooLargeError:
+            pass
+        else:
+            return
+    if strategy.keeps_counts:
+        raise PipelineError.of(
+            "E704",
+            f"component {task.stage.name} is too large to keep counts of its derivations on the driver",
+            remedy="use the strategy auto, bf or dred",
+        )
+    facts = store.rebuild(task.stage, task.budget.charge_round)
+    task.counters.choices.append(f"component {task.stage.name}: recompute, {facts:,} facts derived in bulk")
