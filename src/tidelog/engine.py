@@ -251,7 +251,7 @@ class Engine:
         if program.rules != self._program.rules:
             check(program)
             lowered = _sharing_stages(lower(program.rules), self._lowered)
-            schedule = Schedule(lowered.stages)
+            schedule = Schedule(lowered.stages, self._schedule)
         budget = Budget(self._limits, watcher=self.watcher)
         self._backend.watch(budget)
         marks, self._marks = self._marks, None
