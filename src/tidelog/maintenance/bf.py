@@ -36,6 +36,8 @@ FROM_PROVED = Matching(View(Mark.PROVED, Mark.DELTA), PROVED, (NOW,), (NOW,), lo
 
 PATIENCE = 256
 """How many facts a limit may open, times the limit."""
+LAYER = 64
+"""What a layer takes of the patience at least, however few facts it opens: its calls have a price of their own."""
 
 
 class BackwardForward(Strategy):
@@ -110,7 +112,7 @@ class _Check(Generic[F]):
             left = len(store.restrict(goals, UNPROVED))
             if 2 * left <= len(goals):
                 break
-            room -= len(found)
+            room -= max(len(found), LAYER)
             fresh = store.restrict(found, OPEN) if room > 0 else store.nothing()
             if not fresh:
                 self.limit *= 2
