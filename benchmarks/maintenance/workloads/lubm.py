@@ -44,7 +44,9 @@ def university() -> tuple[Fact, ...]:
 def lubm() -> Workload:
     """Deletions of triples of the university."""
     order = shuffled({"t": university()}, random.Random(2))
-    return Workload("LUBM(1), RDFS", RDFS, {"t": ontology() + university()}, order, (1, 100, 1_000, 5_000, 20_000, 40_000))
+    return Workload(
+        "LUBM(1), RDFS", RDFS, {"t": ontology() + university()}, order, (1, 100, 1_000, 5_000, 20_000, 40_000)
+    )
 
 
 def _triples(text: str) -> tuple[Fact, ...]:
