@@ -1,8 +1,9 @@
 """What a pipeline file says.
 
-What      : `read_pipeline` turns a TOML file into a `Pipeline`: programs, sources, updates, sinks, engine and Spark options.
-Idea      : the file is data and stays data: filters are column, operator and value, never text of another language; what
-            cannot be understood is refused before anything starts (see config_check.py).
+What      : `read_pipeline` turns a TOML file into a `Pipeline`: programs, sources, updates, sinks, engine and Spark
+            options.
+Idea      : the file is data and stays data: filters are column, operator and value, never text of another language;
+            what cannot be understood is refused before anything starts (see config_check.py).
 Invariant : a `Pipeline` is complete and typed; its paths are absolute or addresses that Spark understands, resolved
             against the file's folder. Everything wrong with a file is reported at once, each problem with its line.
 Never     : no Spark, and nothing is opened except the pipeline file itself.

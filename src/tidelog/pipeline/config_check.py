@@ -1,7 +1,7 @@
 """What may stand in a pipeline file, and what is wrong with one.
 
-What      : `check_pipeline` compares a read TOML file with the tables below; `check_files` looks whether what it names is
-            there.
+What      : `check_pipeline` compares a read TOML file with the tables below; `check_files` looks whether what it names
+            is there.
 Idea      : the tables are the documentation: each key with the kinds of values it takes, whether it is needed, and the
             words it may be. A key that nobody knows is an error, because a misspelt option would be silently ignored.
 Invariant : all problems are found, in the order of the tables; none is raised here.
@@ -98,7 +98,9 @@ ENGINE = {
     "backend": Key(_TEXT, words=("auto", "local", "spark")),
     "limits": Key((dict,)),
 }
-LIMITS = {name: Key(_NUMBER if name == "seconds" else (int,), least=1e-9) for name in ("facts", "rounds", "seconds", "bytes")}
+LIMITS = {
+    name: Key(_NUMBER if name == "seconds" else (int,), least=1e-9) for name in ("facts", "rounds", "seconds", "bytes")
+}
 SPARK = {"master": Key(_TEXT), "memory": Key(_TEXT), "options": _OPTIONS}
 STATUS = {"prometheus": _PATH, "port": Key((int,), least=0)}
 
@@ -120,7 +122,9 @@ def check_files(content: Mapping[str, Any], places: Places, folder: Path) -> lis
     for relation, table in content.get("sources", {}).items():
         path = table.get("path")
         if path and "://" not in path and not glob.glob(str(folder / path)):  # noqa: PTH207 - the pattern may be absolute
-            found.append(Problem("E724", f"there is no file {path}", places.of("sources", relation, "path"), "check it"))
+            found.append(
+                Problem("E724", f"there is no file {path}", places.of("sources", relation, "path"), "check it")
+            )
     return found
 
 
@@ -132,7 +136,7 @@ def _check(content: Mapping[str, Any], places: Places) -> Iterator[Problem]:
     if isinstance(content.get("engine"), dict) and isinstance(content["engine"].get("limits"), dict):
         yield from _table(content["engine"]["limits"], LIMITS, places, "engine", "limits")
     sources = content.get("sources")
-    for relation, table in (sources.items() if isinstance(sources, dict) else ()):
+    for relation, table in sources.items() if isinstance(sources, dict) else ():
         yield from _source(table, places, relation)
     sinks = content.get("sinks")
     for index, table in enumerate(sinks if isinstance(sinks, list) else ()):

@@ -1,13 +1,13 @@
 """The durable engine of a pipeline.
 
-What      : `DurableEngine` keeps an engine and its state directory together: it opens or begins the state, applies each
-            batch once, and makes the outcome durable before it answers.
+What      : `DurableEngine` keeps an engine and its state directory together: it opens or begins the state, applies
+            each batch once, and makes the outcome durable before it answers.
 Idea      : streams deliver a batch at least once. The batch is recorded in the same commit as its facts, so a batch
             that comes again is recognised and changes nothing: together that is exactly once.
 Invariant : a change that was returned is durable. A batch whose save failed is neither lost nor doubled: when it comes
-            again, in this process or in the next, it is saved but not applied twice. Rules that updates brought survive
-            a restart; only what the user changed in the rule file since it was last handed over is applied, as an
-            incremental rule change.
+            again, in this process or in the next, it is saved but not applied twice. Rules that updates brought
+            survive a restart; only what the user changed in the rule file since it was last handed over is applied, as
+            an incremental rule change.
 Never     : nothing is read from a source and nothing published here.
 """
 

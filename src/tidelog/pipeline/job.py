@@ -1,0 +1,261 @@
+"""The main job: facts in, materialisation, updates, versions out.
+
+What      : `run_pipeline` does what a pipeline file says, from the first source to the last sink.
+Idea      : load once, then follow. A version goes through four steps, each of which can be the last one before a
+            crash: apply (in memory), outbox (the change is written down), save (the version is stored with its batch),
+            publish. On restart the state says which parts of which micro-batches are in, and the outbox which versions
+            the sinks may lack.
+Invariant : a batch changes the state once; every stored version reaches every sink; a failed batch changes nothing.
+Never     : no join, no cleaning, no encoding here: each has a room of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from tidelog.backends.spark.session import close, session
+from tidelog.changes.change import Change
+from tidelog.engine import Engine
+from tidelog.language.terms import Program
+from tidelog.observe.logs import log
+from tidelog.pipeline.choice import choose_backend
+from tidelog.pipeline.config import Pipeline
+from tidelog.pipeline.endpoint import serve
+from tidelog.pipeline.extraction import extract
+from tidelog.pipeline.feed import feed_of, feed_of_relations
+from tidelog.pipeline.outbox import Outbox
+from tidelog.pipeline.rejects import Reject, RejectsTable
+from tidelog.pipeline.rule_files import Remembered, facts_of, read_programs
+from tidelog.pipeline.sinks import change_sinks, relation_sinks
+from tidelog.pipeline.status import Status
+from tidelog.pipeline.streaming import check_checkpoint, follow, stopping
+from tidelog.pipeline.updates import Part, admitted, announced, parts_of, rule_names, stream_of
+from tidelog.state.failpoints import reach
+from tidelog.state.log import StateLog
+
+FAILPOINTS = ("batch-applied", "outbox-written", "version-saved", "version-published")
+"""The places between two durable effects of the job, in order; those inside a save are state/failpoints.py's."""
+
+OWN = "_pipeline"
+"""The folder inside the state for what belongs to the pipeline: checkpoint, outbox, rejects, remembered rules."""
+
+PARTS = 1_000_000
+"""The state knows part p of micro-batch b as batch b * PARTS + p."""
+
+_LOG = log(__name__)
+
+
+def run_pipeline(
+    pipeline: Pipeline, status: Status, *, once: bool = False, verify: bool = False, spark: SparkSession | None = None
+) -> Engine:
+    """Run a pipeline until its source is empty (`once`) or a signal stops it; gives the engine at its last version.
+
+    With `verify` the last version is compared with recomputation.
+    """
+    program = read_programs(pipeline.programs)
+    status.tell("starting", file=str(pipeline.file), state=str(pipeline.state))
+    with StateLog(pipeline.state) as state, _session(pipeline, spark) as running, stopping() as stop:
+        job = Job(pipeline, program, state, running, status)
+        with serve(status.registry, pipeline.port):
+            job.begin()
+            job.follow(once, stop)
+            job.end(verify)
+        return job.engine
+
+
+class Job:
+    """One run of a pipeline."""
+
+    def __init__(
+        self, pipeline: Pipeline, program: Program, state: StateLog, spark: SparkSession, status: Status
+    ) -> None:
+        own = pipeline.state / OWN
+        self._pipeline, self._program, self._state, self._spark, self._status = pipeline, program, state, spark, status
+        self._outbox = Outbox(own / "outbox")
+        self._checkpoint = own / "checkpoint"
+        self._remembered = Remembered(own / "rules.json")
+        self._rejects = RejectsTable(spark, pipeline.rejects, pipeline.on_bad)
+        self._changes = change_sinks(spark, pipeline.sinks)
+        self._relations = relation_sinks(spark, pipeline.sinks)
+        self._engine: Engine | None = None
+
+    @property
+    def engine(self) -> Engine:
+        """The engine, once it is loaded or reopened."""
+        if self._engine is None:
+            raise RuntimeError("begin() comes first")
+        return self._engine
+
+    def begin(self) -> None:
+        """Load the sources, or continue where the state is."""
+        check_checkpoint(self._checkpoint, self._state.last_batch())
+        if self._state.is_empty:
+            self._load()
+        else:
+            self._continue()
+
+    def follow(self, once: bool, stop: threading.Event) -> None:
+        """Apply what the update source brings."""
+        source = self._pipeline.updates
+        if source is None:
+            return
+        if source.path and "://" not in source.path:
+            Path(source.path).mkdir(parents=True, exist_ok=True)
+        stream = stream_of(self._spark, source)
+
+        def process(batch: DataFrame, number: int) -> None:
+            self._process(batch, number, stop)
+
+        follow(stream, process, self._checkpoint, once=once, every=source.every, stop=stop)
+
+    def end(self, verify: bool = False) -> None:
+        """Publish the relations a last time, check them if asked to, and say good-bye."""
+        for sink in self._relations:
+            sink.publish(self.engine, time.monotonic(), final=True)
+        if verify:
+            self.engine.verify()
+            self._status.tell("verified", version=self.engine.version, result="equal to recomputation")
+        self._status.tell("stopped", version=self.engine.version, facts=_size(self.engine), rejects=self._rejects.count)
+
+    # -- the beginning ---------------------------------------------------------------------------------------------
+
+    def _load(self) -> None:
+        """The first version: everything that the sources and the program say."""
+        started = time.perf_counter()
+        with extract(self._spark, self._pipeline.sources, self._program, self._rejects) as sources:
+            for name, found in sources.items():
+                self._status.tell("source", relation=name, count=found.count, types=", ".join(found.cleaned.types))
+            if self._rejects.count:
+                self._status.tell("rejects", count=self._rejects.count, part="the sources")
+            engine = self._engine_for(sum(found.cells for found in sources.values()))
+            insert: dict[str, object] = {}
+            for name, found in sources.items():
+                if found.cleaned.types:
+                    facts = found.cleaned.facts
+                    insert[name] = facts if engine.backend == "spark" else facts.toArrow()
+            engine.apply(insert=insert)
+        self._engine = engine
+        tables = {name: (engine[name].to_arrow(), len(engine[name])) for name in engine.relations}
+        self._store(feed_of_relations(tables, engine.version), None)
+        self._remembered.keep(self._program)
+        told = {"version": engine.version, "facts": _size(engine), "seconds": time.perf_counter() - started}
+        self._status.tell("loaded", **told)
+
+    def _engine_for(self, values: int) -> Engine:
+        """An engine with the program's rules and facts, on the backend that suits the number of values."""
+        backend, reason = choose_backend(self._pipeline.backend, values)
+        self._status.tell("backend", backend=backend, reason=reason)
+        program, asked = self._program, self._pipeline
+        engine = Engine(program, strategy=asked.strategy, backend=backend, spark=self._spark, limits=asked.limits)
+        _LOG.info("backend %s: %s; %d facts in the program", backend, reason, sum(map(len, facts_of(program).values())))
+        return engine
+
+    def _continue(self) -> None:
+        """The stored version, what its sinks may lack, and what the rule files ask for since."""
+        info = self._state.info
+        values = sum(arity * count for arity, count in info.relations.values()) if info else 0
+        backend, reason = choose_backend(self._pipeline.backend, values)
+        self._status.tell("backend", backend=backend, reason=reason)
+        asked = self._pipeline
+        self._engine = engine = Engine.open(
+            asked.state, strategy=asked.strategy, backend=backend, spark=self._spark, limits=asked.limits
+        )
+        self._status.tell("continued", version=engine.version, facts=_size(engine), batch=self._state.last_batch())
+        for version, rows in self._outbox.waiting(engine.version):
+            self._publish(version, rows)
+        difference = self._remembered.difference(self._program, engine)
+        if difference is not None:
+            change = engine.apply_update(difference.update)
+            self._store(feed_of(change, engine.version, None), None)
+            told = {"added": difference.added, "removed": difference.removed, "facts": _size(engine)}
+            self._status.tell("rules", version=engine.version, **told)
+        self._remembered.keep(self._program)
+
+    # -- one micro-batch -------------------------------------------------------------------------------------------
+
+    def _process(self, batch: DataFrame, number: int, stop: threading.Event) -> None:
+        """Apply the parts of a micro-batch, each of them once, looking ahead to the next."""
+        source = self._pipeline.updates
+        parts = parts_of(batch, source) if source else []
+        for at, part in enumerate(parts):
+            if stop.is_set():
+                raise InterruptedError("a stop was asked for; the rest of the micro-batch comes again")
+            if self._state.has_batch(number * PARTS + at):
+                self._status.tell("known", batch=number, part=at)
+                continue
+            self._apply(part, number, at)
+            if at + 1 < len(parts) and self.engine.strategy.endswith("-mark"):
+                following = announced(parts[at + 1], rule_names(self.engine))
+                if following is not None:
+                    self.engine.look_ahead(following)
+
+    def _apply(self, part: Part, number: int, at: int) -> None:
+        """One part: one version."""
+        started = time.perf_counter()
+        update, misfits = admitted(self.engine, part.lines)
+        self._reject(f"batch-{number}-{at}", [*part.rejects, *misfits])
+        change = self.engine.apply_update(update)
+        reach("batch-applied")
+        self._store(feed_of(change, self.engine.version, number), number * PARTS + at)
+        self._tell(number, change, len(part.lines), time.perf_counter() - started)
+        for sink in self._relations:
+            sink.publish(self.engine, time.monotonic())
+
+    def _reject(self, part: str, rejects: list[Reject]) -> None:
+        if rejects:
+            self._rejects.take(part, rejects)
+            self._status.tell("rejects", count=len(rejects), part=part)
+
+    def _store(self, rows: pa.Table, batch: int | None) -> None:
+        """Make the present version durable, then public."""
+        version = self.engine.version
+        self._outbox.put(version, rows)
+        reach("outbox-written")
+        self.engine.save(self._state, batch=batch)
+        reach("version-saved")
+        self._publish(version, rows)
+
+    def _publish(self, version: int, rows: pa.Table) -> None:
+        for sink in self._changes:
+            sink.publish(version, rows)
+        reach("version-published")
+        self._outbox.done(version)
+
+    def _tell(self, batch: int, change: Change, updates: int, seconds: float) -> None:
+        chosen = sorted({name for name, _ in change.stats.strategies.values()})
+        self._status.tell(
+            "batch",
+            batch=batch,
+            version=self.engine.version,
+            updates=updates,
+            inserted=change.inserted.total,
+            deleted=change.deleted.total,
+            facts=_size(self.engine),
+            seconds=seconds,
+            maintenance=change.stats.seconds,
+            strategy=", ".join(chosen),
+        )
+
+
+def _size(engine: Engine) -> int:
+    return sum(len(engine[name]) for name in engine.relations)
+
+
+@contextmanager
+def _session(pipeline: Pipeline, given: SparkSession | None) -> Iterator[SparkSession]:
+    """The given session, or one of our own that ends with the run."""
+    if given is not None:
+        yield given
+        return
+    running = session(pipeline.master, app=pipeline.file.stem, options=pipeline.spark)
+    try:
+        yield running
+    finally:
+        close(running)
