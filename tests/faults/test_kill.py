@@ -7,9 +7,11 @@ there, the batch in flight is there wholly or not at all, and batches that come 
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -55,9 +57,8 @@ def expected(seed: int, count: int) -> object:
     return sight(engine)
 
 
-def check(directory: Path, seed: int, failpoint: str) -> None:
-    """Kill, look, and continue."""
-    acknowledged = killed(directory, seed, failpoint)
+def check(directory: Path, seed: int, acknowledged: list[int]) -> None:
+    """Look at what a process left that had acknowledged so many batches, and continue."""
     with StateLog(directory) as state:
         is_empty, last = state.is_empty, state.last_batch()
     present = 0 if last is None else last + 1
@@ -74,13 +75,13 @@ def check(directory: Path, seed: int, failpoint: str) -> None:
 @pytest.mark.parametrize("failpoint", FAILPOINTS)
 def test_a_killed_process_leaves_a_version(failpoint, tmp_path):
     """Once per place, the second time that it is reached, so that there is a version before."""
-    check(tmp_path / "state", seed=1, failpoint=f"{failpoint}:2")
+    check(tmp_path / "state", 1, killed(tmp_path / "state", 1, f"{failpoint}:2"))
 
 
 @pytest.mark.parametrize("failpoint", ["files-written", "committed"])
 def test_the_very_first_save_can_be_killed(failpoint, tmp_path):
     """Before there is any version, the way out is to begin again."""
-    check(tmp_path / "state", seed=1, failpoint=failpoint)
+    check(tmp_path / "state", 1, killed(tmp_path / "state", 1, failpoint))
 
 
 @pytest.mark.long
@@ -88,7 +89,34 @@ def test_the_very_first_save_can_be_killed(failpoint, tmp_path):
 def test_a_killed_process_always_leaves_a_version(failpoint, tmp_path):
     """Fifty times per place, over seeds and times of passing."""
     for seed in range(50):
-        check(tmp_path / str(seed), seed, f"{failpoint}:{1 + seed % 2}")
+        directory = tmp_path / str(seed)
+        check(directory, seed, killed(directory, seed, f"{failpoint}:{1 + seed % 2}"))
+
+
+def killed_by_chance(directory: Path, seed: int) -> list[int]:
+    """Follow the stream in a process that is killed some moments after some batch; the acknowledged ones."""
+    draw = random.Random(seed)
+    command = [sys.executable, "-m", "tests.faults.stream", str(directory), str(seed)]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    acknowledged = [int(process.stdout.readline()) for _ in range(draw.randint(1, BATCHES // 2))]
+    time.sleep(draw.random() * 0.05)
+    process.kill()
+    rest, _ = process.communicate()
+    return acknowledged + [int(line) for line in rest.split()]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_process_killed_by_chance_leaves_a_version(seed, tmp_path):
+    """Places that have no name are places, too: inside the table library, inside the system."""
+    check(tmp_path / "state", seed, killed_by_chance(tmp_path / "state", seed))
+
+
+@pytest.mark.long
+def test_processes_killed_by_chance_leave_versions(tmp_path):
+    """A hundred moments."""
+    for seed in range(100):
+        check(tmp_path / str(seed), seed, killed_by_chance(tmp_path / str(seed), seed))
 
 
 @pytest.mark.parametrize("failpoint", FAILPOINTS)

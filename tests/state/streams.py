@@ -23,7 +23,7 @@ FactKeys = frozenset[FactKey]
 
 @dataclass(frozen=True)
 class Sight:
-    """One version: its number, its facts, the explicit ones, its rules, and the change that led to it or the refusal."""
+    """One version: number, facts, explicit facts, rules, and the change that led to it or the refusal."""
 
     version: int
     facts: FactKeys
@@ -72,7 +72,7 @@ def uninterrupted(case: Case, strategy: str) -> list[Sight]:
 
 
 def saved(case: Case, strategy: str, directory: Path) -> list[Sight]:
-    """The stream in one engine that is saved after every update, between the announcement of the next and its arrival."""
+    """The stream in one engine that is saved after every update, between the next one's announcement and arrival."""
     engine = Engine(print_program(case.program), strategy=strategy)
     engine.save(directory)
     sights = [sight(engine)]

@@ -7,13 +7,19 @@ showed only after the *next* insertion; so it is not enough to compare what is o
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.differential.updates import draw_case
 from tests.state.streams import Sight, reopened, saved, sight, uninterrupted
 from tidelog import Engine
+from tidelog.backends.local.backend import LocalBackend
+from tidelog.backends.local.facts import LocalFacts
+from tidelog.backends.local.store import LocalStore
+from tidelog.errors import TidelogError
 from tidelog.maintenance.registry import STRATEGIES
+from tidelog.planning.views import NO_MARKS, Mark
 from tidelog.state.reading import read_versions
 
 STREAMS, LONG_STREAMS = 20, 300
@@ -43,6 +49,28 @@ def test_an_interrupted_run_equals_an_uninterrupted_one(strategy, tmp_path):
     """Facts, explicit facts, rules, refusals and changes after every update, for every strategy."""
     for seed in range(STREAMS):
         compare(strategy, seed, tmp_path)
+
+
+@pytest.mark.parametrize("mark", [Mark.EXPLICIT, Mark.NOW])
+def test_the_comparison_sees_marks_that_are_lost(mark, tmp_path, monkeypatch):
+    """A restored fact without one of its marks is noticed, if not at once then by what the next updates do."""
+    whole = LocalStore.mark
+
+    def forgetful(store: LocalStore, facts: LocalFacts, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
+        whole(store, facts, add & ~mark if restoring else add, remove)
+
+    restoring: list[bool] = []
+    restore = LocalBackend.restore
+
+    def restore_badly(*arguments: Any) -> None:
+        restoring.append(True)
+        restore(*arguments)
+        restoring.clear()
+
+    monkeypatch.setattr(LocalStore, "mark", forgetful)
+    monkeypatch.setattr(LocalBackend, "restore", restore_badly)
+    with pytest.raises((AssertionError, TidelogError)):
+        compare("bf", 0, tmp_path)
 
 
 @pytest.mark.long

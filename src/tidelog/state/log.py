@@ -112,20 +112,23 @@ class StateLog:
 
     def save(self, snapshot: Snapshot, batch: int | None = None, source: str = SOURCE) -> VersionInfo:
         """Make the present version of an engine the last one of the state, with the batch that led to it."""
+        reach("save-begins")
+        if not self._is_certain:
+            self._refresh()
+            self._given = None
+            if self._giving == self.given:
+                self._giving = None
+        if self._info is None:
+            return self._save(snapshot, snapshot.journals.begin(uuid4().hex), batch, source)
+        last, journal = self._info, self._journal(snapshot, self._info)
+        has_batch = batch is None or (last.batch, last.source) == (batch, source)
+        if snapshot.version == last.version and has_batch and self._giving is None:
+            journal.saved(last.commit, last.facts)
+            return last
         if batch is not None and self.has_batch(batch, source):
             raise StateError.of(
                 "E609", f"batch {batch} of {source} is part of the state already", remedy="ask has_batch before"
             )
-        reach("save-begins")
-        if not self._is_certain:
-            self._refresh()
-        if self._info is None:
-            journal = snapshot.journals.begin(uuid4().hex)
-        else:
-            journal = self._journal(snapshot, self._info)
-            if snapshot.version == self._info.version and batch is None and self._giving is None:
-                journal.saved(self._info.commit, self._info.facts)
-                return self._info
         return self._save(snapshot, journal, batch, source)
 
     def _journal(self, snapshot: Snapshot, info: VersionInfo) -> Journal:
@@ -156,7 +159,6 @@ class StateLog:
         )  # fmt: skip
         self._is_certain = False
         self._table.commit(info, added, removed)
-        reach("committed")
         self._info = info = self._table.info()
         self._is_certain = True
         self._given, self._giving = self._giving or self._given, None

@@ -159,6 +159,7 @@ class Table:
                     self.directory.as_uri(), schema, adding, "error",
                     commit_properties=properties, post_commithook_properties=_HOOKS,
                 )  # fmt: skip
+                reach("committed")
                 self._delta = DeltaTable(self.directory.as_uri())
             else:
                 removing = [RemoveAction(one.name, True, now, one.size, {}) for one in removed]
@@ -166,6 +167,7 @@ class Table:
                     [*adding, *removing], "append", schema,
                     commit_properties=properties, post_commithook_properties=_HOOKS,
                 )  # fmt: skip
+                reach("committed")
                 self._delta.update_incremental()
             log = self.directory / _LOG
             _sync(log / f"{self._delta.version():020d}.json")

@@ -1,0 +1,312 @@
+"""A state takes the next version of its own engine only, refuses what it cannot vouch for, and stays small.
+
+Each refusal has a code, so that a pipeline can tell a damaged disk from a wrong directory.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from tests.state.streams import sight
+from tidelog import Engine
+from tidelog.errors import StateError
+from tidelog.state import log as log_module
+from tidelog.state.log import StateLog
+from tidelog.state.reading import read_state, read_versions
+
+RULES = """
+path(x, y) :- edge(x, y).
+path(x, z) :- edge(x, y), path(y, z).
+out(x, n) :- edge(x, _), n = count : { path(x, _) }.
+"""
+
+
+@pytest.fixture
+def state(tmp_path) -> Path:
+    """A directory with three versions."""
+    engine = Engine(RULES)
+    for pair in [(1, 2), (2, 3), (3, 1)]:
+        engine.apply(insert={"edge": [pair]})
+        engine.save(tmp_path / "state")
+    return tmp_path / "state"
+
+
+def refused(code: str, action, *arguments, **options) -> str:
+    """The message with which an action is refused."""
+    with pytest.raises(StateError) as found:
+        action(*arguments, **options)
+    assert found.value.code == code
+    assert found.value.problems[0].remedy
+    return str(found.value)
+
+
+# -- who may write -----------------------------------------------------------------------------------------------------
+
+
+def test_another_engine_is_refused(state):
+    """Saving over the state of somebody else would lose it."""
+    before = read_versions(state)
+    assert "another engine" in refused("E608", Engine(RULES).save, state)
+    assert read_versions(state) == before
+
+
+def test_an_engine_that_was_overtaken_is_refused(state):
+    """Two engines open one version; the second to save would undo what the first one saved."""
+    first, second = Engine.open(state), Engine.open(state)
+    first.apply(insert={"edge": [(7, 8)]})
+    first.save(state)
+    second.apply(insert={"edge": [(8, 9)]})
+    assert "moved on to version 4" in refused("E608", second.save, state)
+    assert sight(Engine.open(state)) == sight(first)
+
+
+def test_an_old_version_is_for_reading(state):
+    """Continuing from the past would be a second future."""
+    engine = Engine.open(state, version=1)
+    engine.apply(insert={"edge": [(7, 8)]})
+    refused("E608", engine.save, state)
+
+
+def test_two_writers_at_once_are_refused(state):
+    """Whoever comes second hears who is there, at once; reading goes on."""
+    with StateLog(state):
+        assert "another writer" in refused("E607", StateLog, state)
+        assert Engine.open(state).version == 3
+    StateLog(state).close()
+
+
+def test_a_dead_writer_holds_nothing(state):
+    """The lock is the system's, so that nobody has to remove a file by hand after a crash."""
+    code = "import os, sys; from tidelog.state.log import StateLog; StateLog(sys.argv[1]); os._exit(9)"
+    assert subprocess.run([sys.executable, "-c", code, str(state)], check=False).returncode == 9
+    StateLog(state).close()
+
+
+def test_one_engine_can_keep_two_states(tmp_path):
+    """Each state gets what it lacks, however the saves alternate."""
+    engine = Engine(RULES)
+    for number in range(6):
+        engine.apply(insert={"edge": [(number, number + 1)]}, delete={"edge": [(number - 3, number - 2)]})
+        engine.save(tmp_path / str(number % 2))
+    engine.save(tmp_path / "0")
+    assert sight(Engine.open(tmp_path / "0")) == sight(Engine.open(tmp_path / "1")) == sight(engine)
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_state_is_named(tmp_path):
+    """A wrong path is the usual mistake; nothing is made there."""
+    assert "there is no state" in refused("E601", Engine.open, tmp_path / "nowhere")
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_foreign_table_is_refused(tmp_path):
+    """Any Delta table is not a state."""
+    write_deltalake(tmp_path, pa.table({"a": [1, 2]}))
+    assert "no state of Tidelog" in refused("E601", Engine.open, tmp_path)
+    refused("E601", Engine(RULES).save, tmp_path)
+
+
+def test_another_format_is_refused(state):
+    """A format of the future is not guessed at."""
+    last = sorted((state / "_delta_log").glob("*.json"))[-1]
+    last.write_text(last.read_text().replace('"tidelog":{"format":1,', '"tidelog":{"format":99,'))
+    assert "format 99" in refused("E602", Engine.open, state)
+    refused("E602", StateLog, state)
+
+
+def test_an_unknown_version_is_refused_with_its_neighbours(state):
+    """The message helps to find one that is there."""
+    assert "1, 2, 3" in refused("E604", Engine.open, state, version=77)
+
+
+def test_a_repeated_batch_is_refused(state):
+    """A log never takes a batch twice, whatever its caller forgot to ask."""
+    engine = Engine.open(state)
+    engine.save(state, batch=5)
+    engine.apply(insert={"edge": [(7, 8)]})
+    for batch in (5, 4):
+        refused("E609", engine.save, state, batch=batch)
+    engine.save(state, batch=5, source="another stream")
+    with StateLog(state) as log:
+        assert (log.last_batch(), log.last_batch("another stream"), log.last_batch("unknown")) == (5, 5, None)
+
+
+@pytest.mark.parametrize("path", ["a%41", "%"])
+def test_paths_that_the_table_library_misreads_are_refused(path, tmp_path):
+    """delta-rs decodes such paths once too often; the mistake would be found only after the data were written."""
+    refused("E606", Engine(RULES).save, tmp_path / path)
+
+
+@pytest.mark.parametrize("path", ["a b", "a#b?c=d", "ü'\"`;", "$(x)", "-rf"])
+def test_other_strange_paths_work(path, tmp_path):
+    """A directory is a directory."""
+    engine = Engine(RULES)
+    engine.save(tmp_path / path)
+    engine.apply(insert={"edge": [(1, 2)]})
+    engine.save(tmp_path / path)
+    assert sight(Engine.open(tmp_path / path)) == sight(engine)
+
+
+def test_a_directory_that_cannot_be_written_is_named(tmp_path):
+    """The reason is the system's own."""
+    (tmp_path / "file").write_text("")
+    assert "cannot be written" in refused("E606", Engine(RULES).save, tmp_path / "file")
+
+
+# -- damage ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_missing_file_is_found(state):
+    """Facts that are gone are not overlooked."""
+    next(state.glob("changes*.parquet")).unlink()
+    refused("E603", Engine.open, state)
+    assert Engine.open(state, version=1).version == 1
+
+
+@pytest.mark.parametrize("place", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_a_changed_byte_is_found_or_harmless(state, place):
+    """Pages carry checksums, sizes are part of the commit: what opens is what was saved."""
+    expected = sight(Engine.open(state))
+    file = next(state.glob("base*.parquet"))
+    content = bytearray(file.read_bytes())
+    content[int(len(content) * place)] ^= 0x55
+    file.write_bytes(content)
+    try:
+        found: object = sight(Engine.open(state))
+    except StateError as error:
+        found = error.code
+    assert found in ("E603", expected)
+
+
+def test_a_truncated_file_is_found(state):
+    """A file that ends early is not a smaller file."""
+    file = next(state.glob("base*.parquet"))
+    file.write_bytes(file.read_bytes()[:-20])
+    refused("E603", Engine.open, state)
+
+
+def test_a_torn_commit_is_found(state):
+    """Half a commit is no commit; versions before it can still be read."""
+    last = sorted((state / "_delta_log").glob("*.json"))[-1]
+    last.write_text(last.read_text()[:100])
+    refused("E603", Engine.open, state)
+
+
+def test_counts_that_do_not_fit_are_found(state):
+    """The commit says how many facts there are, so rows that are lost inside whole files are noticed as well."""
+    last = sorted((state / "_delta_log").glob("*.json"))[-1]
+    lines = [json.loads(line) for line in last.read_text().splitlines()]
+    lines[0]["commitInfo"]["tidelog"]["relations"]["path"] = [2, 1000]
+    last.write_text("\n".join(map(json.dumps, lines)))
+    assert "path has 9 facts instead of 1000" in refused("E603", Engine.open, state)
+
+
+# -- what a save costs -------------------------------------------------------------------------------------------------
+
+
+def test_a_save_after_a_small_update_writes_the_change(tmp_path):
+    """Not the data: that is what the journal is for."""
+    engine = Engine("double(x, y) :- number(x), y = x + x.")
+    engine.apply(insert={"number": [(n,) for n in range(5_000)]})
+    engine.save(tmp_path)
+    engine.apply(insert={"number": [(-1,)]}, delete={"number": [(7,)]})
+    engine.save(tmp_path)
+    base, change = read_versions(tmp_path)
+    assert (base.kind, base.rows) == ("base", 10_001)
+    assert (change.kind, change.rows) == ("changes", 6), "two facts each came and went, one asserted, one withdrawn"
+    assert Engine.open(tmp_path, version=engine.version)["double"].arity == 2
+
+
+def test_a_save_without_a_change_writes_nothing(state):
+    """Saving twice is saving once."""
+    engine = Engine.open(state)
+    engine.save(state)
+    assert len(read_versions(state)) == 3
+
+
+def test_files_of_changes_are_put_together(tmp_path, monkeypatch):
+    """After hundreds of saves a version is still a handful of files, and old versions are what they were."""
+    monkeypatch.setattr(log_module, "FAN_OUT", 4)
+    engine, sights = Engine(RULES), {}
+    with StateLog(tmp_path) as log:
+        for number in range(70):
+            engine.apply(insert={"edge": [(number % 7, number % 5)]}, delete={"edge": [(number % 5, number % 3)]})
+            engine.save(log)
+            sights[engine.version] = sight(engine)
+    kinds = [info.kind for info in read_versions(tmp_path)]
+    assert kinds.count("merge") >= 15
+    assert len(DeltaTable(tmp_path).file_uris()) <= 12
+    for version in (1, 17, 40, 70):
+        assert sight(Engine.open(tmp_path, version=version)) == sights[version]
+
+
+def test_a_new_base_replaces_outgrown_changes(tmp_path, monkeypatch):
+    """The state grows with the facts that there are, not with all that ever happened."""
+    monkeypatch.setattr(log_module, "LEAST_CHANGES", 20)
+    engine = Engine(RULES)
+    engine.save(tmp_path)
+    for number in range(30):
+        engine.apply(insert={"edge": [(number, number + 1)]}, delete={"edge": [(number - 1, number)]})
+        engine.save(tmp_path)
+    infos = read_versions(tmp_path)
+    assert [info.kind for info in infos].count("base") > 3
+    assert infos[-1].facts == 3
+    assert sight(Engine.open(tmp_path)) == sight(engine)
+
+
+def test_a_journal_that_outgrows_the_facts_is_given_up(tmp_path, monkeypatch):
+    """An engine that is never saved again does not remember for ever; the next save writes everything."""
+    monkeypatch.setattr("tidelog.state.journal.LEAST_LIMIT", 10)
+    engine = Engine(RULES)
+    engine.save(tmp_path)
+    for number in range(30):
+        engine.apply(insert={"edge": [(number, number + 1)]}, delete={"edge": [(number - 1, number)]})
+    engine.save(tmp_path)
+    assert read_versions(tmp_path)[-1].kind == "base"
+    assert sight(Engine.open(tmp_path)) == sight(engine)
+
+
+# -- an open format ----------------------------------------------------------------------------------------------------
+
+
+def test_other_readers_understand_the_table(state):
+    """The last word on every fact can be had from the Delta table with any reader; here without our code."""
+    rows = DeltaTable(state).to_pyarrow_table().to_pylist()
+    present = {}
+    for row in sorted(rows, key=lambda row: row["version"]):
+        if row["relation"] == "edge":
+            present[tuple(cell["int"] for cell in row["values"])] = row["sign"]
+    assert {fact for fact, sign in present.items() if sign > 0} == {(1, 2), (2, 3), (3, 1)}
+
+
+def test_a_version_knows_its_batch_and_its_program(state):
+    """Committed together with the data."""
+    engine = Engine.open(state)
+    engine.apply(add_rules="loop(x) :- path(x, x).")
+    engine.save(state, batch=12)
+    *_, before, after = read_versions(state)
+    assert (after.version, after.batch, after.source, after.strategy) == (4, 12, "updates", "auto")
+    assert after.fingerprint != before.fingerprint
+    assert after.relations["loop"] == (1, 3)
+    assert len(read_state(state).program.rules) == 4
+    assert len(read_state(state, 3).program.rules) == 3
+
+
+@pytest.mark.parametrize("name", ["a/../../b", "x\x00y", "`;--", "<script>", "program", "sign"])
+def test_hostile_relation_names_are_data(name, tmp_path):
+    """A name never becomes a path or a column."""
+    engine = Engine()
+    engine.apply(insert={name: [(1,), (1.0,), (True,), ("1",)]})
+    engine.save(tmp_path / "state")
+    assert sight(Engine.open(tmp_path / "state")) == sight(engine)
+    assert [path.name for path in tmp_path.iterdir()] == ["state"]
+    assert all(path.name.startswith(("base-", "_")) for path in (tmp_path / "state").iterdir())
