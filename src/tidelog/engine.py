@@ -16,25 +16,27 @@ from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from tidelog.analysis import arities
 from tidelog.analysis.impact import impact
 from tidelog.analysis.program_check import check
 from tidelog.backends.backend import Backend
-from tidelog.changes.change import Change, FactTable, FactTables, Stats
+from tidelog.changes.change import Change, FactTable, FactTables
+from tidelog.changes.names import check_names
 from tidelog.changes.relation import Relation
 from tidelog.changes.stream import Source, look_ahead
 from tidelog.changes.update import Update, net
 from tidelog.errors import LawError, Problem, UsageError
 from tidelog.language.parser import parse, parse_atom
-from tidelog.language.printer import canonical_text, print_fact, print_rule, rule_key
+from tidelog.language.printer import canonical_text, is_called, print_fact, print_rule, rule_key
 from tidelog.language.terms import Program, Rule, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance import marking
-from tidelog.maintenance.counters import Counters
+from tidelog.maintenance.counters import stats_of
 from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import Outcome, maintain
-from tidelog.planning.lowered import Stage, is_hidden
+from tidelog.planning.lowered import is_hidden
 from tidelog.planning.lowering import LoweredProgram, lower
 from tidelog.state.journal import Entry, Journals
 
@@ -247,17 +249,20 @@ class Engine:
     ) -> Change:
         """Everything or nothing."""
         started = time.perf_counter()
+        check_names((*insert, *delete))
         lowered, schedule = self._lowered, self._schedule
-        if program.rules != self._program.rules:
+        if program is not self._program:
             check(program)
-            lowered = _sharing_stages(lower(program.rules), self._lowered)
+            arities.agree(program, self._stored_arity)
+        if program.rules != self._program.rules:
+            lowered = lower(program.rules).sharing(self._lowered)
             schedule = Schedule(lowered.stages, self._schedule)
         budget = Budget(self._limits, watcher=self.watcher)
         self._backend.watch(budget)
         marks, self._marks = self._marks, None
         try:
             gone = {
-                name: self._backend.find(name, source, self._known_arity(name, lowered))
+                name: self._backend.find(name, source, self._wanted_arity(name, program, lowered))
                 for name, source in delete.items()
             }
             come = self._interned(insert, program, lowered)
@@ -280,7 +285,7 @@ class Engine:
             self._backend.rollback()
             if marks is not None:
                 marks.clear(self._backend.store)
-                self._backend.commit()
+            self._backend.commit()  # gives back what the failed attempt took
             raise
         self._program, self._lowered = program, lowered
         if schedule is not self._schedule:
@@ -295,12 +300,8 @@ class Engine:
         types = {declaration.relation: declaration.columns for declaration in program.declarations}
         come = {}
         for name, source in facts.items():
-            if is_hidden(name):
-                raise UsageError.of(
-                    "E805", f"relation names must not begin with @: {name}", remedy="choose another name"
-                )
             columns = tuple(kind for _, kind in types[name]) if name in types else None
-            come[name] = self._backend.intern(name, source, columns, self._known_arity(name, lowered))
+            come[name] = self._backend.intern(name, source, columns, self._wanted_arity(name, program, lowered))
         return come
 
     def _change(self, outcome: Outcome[Any], budget: Budget, started: float) -> Change:
@@ -310,7 +311,7 @@ class Engine:
             )
             for net_facts in (outcome.inserted, outcome.deleted)
         )
-        stats = _stats(outcome.counters, budget, self._strategy.name)
+        stats = stats_of(outcome.counters, budget.rounds, self._strategy.name)
         stats.seconds = time.perf_counter() - started
         return Change(inserted, deleted, stats, self.version + 1)
 
@@ -324,7 +325,7 @@ class Engine:
         """The program after a rule change; unknown and repeated rules are refused or ignored."""
         kept: list[Rule] = list(self._program.rules)
         for name in removed:
-            left = [rule for rule in kept if not _is_called(rule, name)]
+            left = [rule for rule in kept if not is_called(rule, name)]
             if len(left) == len(kept):
                 raise UsageError.of(
                     "E803",
@@ -339,11 +340,11 @@ class Engine:
         return Program(tuple(kept), (), declarations, self._program.inputs, self._program.outputs)
 
     def look_ahead(self, upcoming: Update) -> None:
-        """Mark what the next update will delete, if the strategy has a use for it; should another come, no harm is done."""
+        """Mark what the next update will delete, if the strategy has a use for it; another may come all the same."""
         if not self._strategy.uses_marks or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
             return
-        found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
         passes_on = self._strategy.name == "dred-mark"
+        found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
         self._marks = marking.look_ahead(self._backend.store, self._schedule, found, passes_on=passes_on)
         self._backend.commit()
 
@@ -356,15 +357,21 @@ class Engine:
     def _arity(self, relation: str) -> int | None:
         if is_hidden(relation):
             return None
-        return self._known_arity(relation, self._lowered)
+        wanted = self._wanted_arity(relation, self._program, self._lowered)
+        return self._backend.arity(relation) if wanted is None else wanted
 
-    def _known_arity(self, relation: str, lowered: LoweredProgram) -> int | None:
+    def _wanted_arity(self, relation: str, program: Program, lowered: LoweredProgram) -> int | None:
+        """The number of columns that facts must have: a relation without rules, declaration and facts takes any."""
         if relation in lowered.arities:
             return lowered.arities[relation]
-        for declaration in self._program.declarations:
+        for declaration in program.declarations:
             if declaration.relation == relation:
                 return len(declaration.columns)
-        return self._backend.arity(relation)
+        return self._stored_arity(relation)
+
+    def _stored_arity(self, relation: str) -> int | None:
+        """The number of columns of a relation that has facts."""
+        return self._backend.arity(relation) if self._backend.store.size(relation) else None
 
     def _columns(self, relation: str, arity: int) -> tuple[str, ...]:
         for declaration in self._program.declarations:
@@ -377,35 +384,8 @@ class Engine:
         return UsageError.of("E802", f"there is no relation {relation!r}", remedy=f"known relations: {known}")
 
 
-def _is_called(rule: Rule, name: str) -> bool:
-    """Whether a user means this rule: by its name, by the name of the statement it is a part of, or by its text."""
-    statement, _, part = (rule.name or "").rpartition(".")
-    return name in (rule.name, canonical_text(rule), print_rule(rule)) or (part.isdigit() and statement == name)
-
-
 def _directives(program: Program) -> tuple[Any, Any, Any]:
     return program.declarations, program.inputs, program.outputs
-
-
-def _sharing_stages(lowered: LoweredProgram, before: LoweredProgram) -> LoweredProgram:
-    """The same stages as before where they are equal, so that what is prepared for them stays in use."""
-    known: dict[Stage, Stage] = {stage: stage for stage in before.stages}
-    return LoweredProgram(tuple(known.get(stage, stage) for stage in lowered.stages), lowered.arities)
-
-
-def _stats(counters: Counters, budget: Budget, strategy: str) -> Stats:
-    """What maintenance counted, in the words of `change.stats`."""
-    values = counters.values
-    stats = Stats(rounds=budget.rounds, derivations=dict(counters.derivations))
-    for name in ("overdeleted", "rederived", "checked", "backward", "forward", "deletions", "insertions", "marks"):
-        setattr(stats, name, values[name])
-    stats.no_ops = values["ignored deletions"] + values["ignored insertions"]
-    for sentence in counters.choices:
-        component, _, reason = sentence.removeprefix("component ").partition(": ")
-        stats.strategies[component] = (reason.partition(",")[0], sentence)
-    if not counters.choices:
-        stats.strategies["all"] = (strategy, "chosen by the user")
-    return stats
 
 
 def _backend(name: str, spark: Any) -> Backend[Any]:  # noqa: ANN401

@@ -8,9 +8,9 @@ Never     : no types (types.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from tidelog.errors import Place, Problem
+from tidelog.errors import Place, Problem, ProgramError
 from tidelog.language.terms import Program, atoms
 
 
@@ -33,6 +33,19 @@ def problems(program: Program) -> Iterator[Problem]:
                 f"give {relation} the same number of columns everywhere",
                 ((first, f"{relation} has {_columns(expected)} here"),) if first else (),
             )
+
+
+def agree(program: Program, stored: Callable[[str], int | None]) -> None:
+    """Raise E201 for rules and declarations with other columns than the facts that are there already."""
+    found = []
+    for relation, (arity, place) in _decided(program).items():
+        known = stored(relation)
+        if known is not None and known != arity:
+            sentence = f"{relation} has {_columns(arity)} here but its facts have {_columns(known)}"
+            remedy = f"delete the facts of {relation}, and the rules that derive them, in an update before this one"
+            found.append(Problem("E201", sentence, place, remedy))
+    if found:
+        raise ProgramError(found)
 
 
 def _declared_twice(program: Program) -> Iterator[Problem]:

@@ -149,3 +149,9 @@ def _with_level(term: Term) -> tuple[str, int]:
             return f"{_term(left, level)} {function} {_term(right, level + 1)}", level
         case Call(function=function, arguments=arguments):
             return f"{function}({', '.join(map(print_term, arguments))})", _PRIMARY
+
+
+def is_called(rule: Rule, name: str) -> bool:
+    """Whether a user means this rule: by its name, by the name of the statement it is a part of, or by its text."""
+    statement, _, part = (rule.name or "").rpartition(".")
+    return name in (rule.name, canonical_text(rule), print_rule(rule)) or (part.isdigit() and statement == name)

@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tidelog.changes.change import Stats
+
 PHASES: Mapping[str, str] = {
     "backward": "backward",
     "forward": "forward",
@@ -54,3 +56,18 @@ class Counters:
     def as_mapping(self) -> dict[str, int]:
         """Every counter that was raised, by name."""
         return dict(self.values)
+
+
+def stats_of(counters: Counters, rounds: int, strategy: str) -> Stats:
+    """What maintenance counted, in the words of `change.stats`."""
+    values = counters.values
+    stats = Stats(rounds=rounds, derivations=dict(counters.derivations))
+    for name in ("overdeleted", "rederived", "checked", "backward", "forward", "deletions", "insertions", "marks"):
+        setattr(stats, name, values[name])
+    stats.no_ops = values["ignored deletions"] + values["ignored insertions"]
+    for sentence in counters.choices:
+        component, _, reason = sentence.removeprefix("component ").partition(": ")
+        stats.strategies[component] = (reason.partition(",")[0], sentence)
+    if not counters.choices:
+        stats.strategies["all"] = (strategy, "chosen by the user")
+    return stats

@@ -1,6 +1,6 @@
 """Which rule an evaluation error comes from.
 
-What      : `blame` turns an error about values into one that names the rule and its place.
+What      : `blamed` turns an error about values into one that names the rule and its place.
 Idea      : functions know values, not rules; whoever runs a rule knows both, and adds what a person needs to act.
 Invariant : code, remedy and sentence stay; an error is blamed once.
 Never     : no evaluation here.
@@ -8,6 +8,8 @@ Never     : no evaluation here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 
 from tidelog.errors import EvaluationError
@@ -16,8 +18,16 @@ from tidelog.planning.lowered import GroupRule, LoweredRule
 _SHOWN = 200
 
 
-def blame(error: EvaluationError, rule: LoweredRule | GroupRule) -> EvaluationError:
-    """The same error, with the rule that it happened in."""
+@contextmanager
+def blamed(rule: LoweredRule | GroupRule) -> Iterator[None]:
+    """What is evaluated inside belongs to this rule."""
+    try:
+        yield
+    except EvaluationError as error:
+        raise _blame(error, rule) from error
+
+
+def _blame(error: EvaluationError, rule: LoweredRule | GroupRule) -> EvaluationError:
     text = rule.key if len(rule.key) <= _SHOWN else f"{rule.key[:_SHOWN]}..."
     return EvaluationError(
         problem

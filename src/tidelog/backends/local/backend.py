@@ -101,7 +101,7 @@ class LocalBackend:
         def charge() -> None:
             budget.check_time()
             if limits.facts is not None or budget.watcher is not None:
-                budget.check_facts(sum(relation.count for relation in self.store.relations.values()))
+                budget.check_facts(sum(relation.size for relation in self.store.relations.values()))
             if limits.bytes is not None:
                 budget.check_bytes(self.store.nbytes)
 

@@ -120,6 +120,10 @@ class Counts:
         if size - len(used) > max(len(used), _LEAST_GARBAGE):
             self._rebuild(self._cells.rows[used], self._counts[used])
 
+    def follow(self) -> None:
+        """Be told when rows of the relation move."""
+        self._relation.on_move = self.moved
+
     def moved(self, destinations: Array) -> None:
         """Row i of the relation is now row `destinations[i]`, or gone if that is -1."""
         size = self._cells.count

@@ -81,6 +81,7 @@ class Relation:
         self.arity = arity
         self.epoch = 0
         self.alive = 0
+        self._settled = 0
         self._counters = np.zeros(2, np.int64)
         self.rows = np.empty((_LEAST_ROWS, max(arity, 1)), np.int32)
         self.marks = np.zeros(_LEAST_ROWS, np.uint16)
@@ -95,6 +96,11 @@ class Relation:
     def count(self) -> int:
         """The number of stored rows, those without marks included."""
         return int(self._counters[relation_kernels.COUNT])
+
+    @property
+    def size(self) -> int:
+        """The facts as of the last commit, and the rows stored since then."""
+        return self.alive + self.count - self._settled
 
     @property
     def journal(self) -> Array:
@@ -184,11 +190,13 @@ class Relation:
         dead = self.count - self.alive
         if dead > _LEAST_DEAD and dead * 2 > self.count:
             self._compact()
+        self._settled = self.count
         self._has_bare_rows = self.count != self.alive
 
     def rollback(self) -> None:
         """What is OLD becomes NOW again."""
         self._settle(_PREVIOUS, -1)
+        self._settled = self.count
         self._has_bare_rows = self.count != self.alive
 
     def _settle(self, copied: int, shift: int) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
 
 import numpy as np
 
@@ -22,13 +21,13 @@ from tidelog.backends.local.executable import Executable
 from tidelog.backends.local.facts import NOTHING, LocalFacts, distinct, gather, union
 from tidelog.backends.local.preparation import NO_DRIVER, Preparation
 from tidelog.backends.local.relation import Relation
-from tidelog.errors import EvaluationError
-from tidelog.planning.blame import blame
+from tidelog.backends.local.watching import watched
+from tidelog.errors import UpdateError
+from tidelog.planning.blame import blamed
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver
 from tidelog.planning.views import ANY, NO_MARKS, Mark, Matching, View
 
-T = TypeVar("T")
 Sink = Callable[[LoweredRule, Array], None]
 """Takes the heads that a rule derives, a chunk at a time."""
 
@@ -39,6 +38,8 @@ class LocalStore:
     def __init__(self, dictionary: Dictionary | None = None) -> None:
         self.dictionary = Dictionary() if dictionary is None else dictionary
         self.relations: dict[str, Relation] = {}
+        self._relations_before: dict[str, Relation] = {}
+        self._are_new = False
         self.derivations: Counter[tuple[str, str]] = Counter()
         self.on_progress: Callable[[], None] = lambda: None
         self._prepared: dict[int, Preparation] = {}
@@ -49,10 +50,15 @@ class LocalStore:
     # -- for the engine --------------------------------------------------------------------------------------------
 
     def relation(self, name: str, arity: int) -> Relation:
-        """The relation of that name, made when it is first asked for."""
+        """The relation of that name, made when it is first asked for, or anew with other columns if it is empty."""
         found = self.relations.get(name)
-        if found is None:
+        if found is None or (found.arity != arity and not found.alive and not len(found.journal)):
             found = self.relations[name] = Relation(name, arity)
+            self._are_new = True
+        if found.arity != arity:
+            raise UpdateError.of(
+                "E301", f"{name} has {found.arity} columns, not {arity}", remedy="use one number of them"
+            )
         return found
 
     def intern(self, name: str, table: Array) -> LocalFacts:
@@ -73,11 +79,13 @@ class LocalStore:
 
     def commit(self) -> None:
         """End the transaction: what is NOW becomes OLD."""
+        if self._are_new:
+            self._relations_before, self._are_new = dict(self.relations), False
         for relation in self.relations.values():
             relation.commit()
         for counts in (counts for counted in self._counted.values() for counts in counted.values()):
             counts.tidy()
-        self._counted_before, self._undo = self._counted, []
+        self._counted_before, self._undo = {stage: dict(counted) for stage, counted in self._counted.items()}, []
         for prepared in self._prepared.values():
             prepared.forget_if_outgrown()
 
@@ -86,8 +94,16 @@ class LocalStore:
         while self._undo:
             self._undo.pop()()
         self._counted = self._counted_before
+        if self._are_new:
+            self.relations.clear()
+            self.relations.update(self._relations_before)
+            self._prepared.clear()
+            self._are_new = False
         for relation in self.relations.values():
+            relation.on_move = None
             relation.rollback()
+        for counts in (counts for counted in self._counted.values() for counts in counted.values()):
+            counts.follow()
 
     def keep(self, stages: Iterable[Stage]) -> None:
         """Forget what is prepared for other stages than these."""
@@ -176,7 +192,7 @@ class LocalStore:
                     break
                 executable = prepared.executable(rule, Driver.HEAD, None, matching)
                 proved = np.zeros(len(waiting), np.bool_)
-                for table in self._watched(rule, executable.bodies(relation.rows[waiting], (), 1)):
+                for table in watched(rule, self.on_progress, executable.bodies(relation.rows[waiting], (), 1)):
                     proved[table[:, 0]] = True
                 self.derivations[rule.key, phase] += int(np.count_nonzero(proved))
                 found.setdefault(name, []).append(waiting[proved])
@@ -212,7 +228,7 @@ class LocalStore:
     ) -> Array:
         own = [at for at, join in enumerate(executable.joins) if join.relation in executable.own]
         counts = np.zeros(len(driving), np.int64)
-        for table in self._watched(rule, executable.bodies(driving, own, limit)):
+        for table in watched(rule, self.on_progress, executable.bodies(driving, own, limit)):
             counts += np.bincount(table[:, 0], minlength=len(driving))
             for column, at in enumerate(own, start=1):
                 name = executable.joins[at].relation
@@ -279,9 +295,8 @@ class LocalStore:
         """The counts of a relation that is counted."""
         stage = next(stage for stage in self._counted if name in stage)
         if name not in self._counted[stage]:
-            relation = self.relations[name]
-            counts = self._counted[stage][name] = Counts(relation)
-            relation.on_move = counts.moved
+            counts = self._counted[stage][name] = Counts(self.relations[name])
+            counts.follow()
         return self._counted[stage][name]
 
     def _count(
@@ -293,7 +308,7 @@ class LocalStore:
         own = [at for at, join in enumerate(executable.joins) if join.relation in stage.relations]
         driver = executable.plan.relation if executable.plan.relation in stage.relations else None
         driving = NO_DRIVER if rows is None else self.relations[executable.plan.relation or ""].rows[rows]
-        for heads, body in self._watched(rule, executable.instances(driving, own)):
+        for heads, body in watched(rule, self.on_progress, executable.instances(driving, own)):
             if not len(heads):
                 continue
             facts = relation.store(_with_columns(heads), ANY, Mark(0))
@@ -313,10 +328,8 @@ class LocalStore:
         rows = changed.parts.get(rule.body_relation)
         if rows is None:
             return NOTHING, NOTHING
-        try:
+        with blamed(rule):
             insert, delete, groups = grouping.regroup(rule, body, rows, result, self.dictionary)
-        except EvaluationError as error:
-            raise blame(error, rule) from error
         self.derivations[rule.key, phase] += groups
         return LocalFacts({rule.relation: insert}), LocalFacts({rule.relation: delete})
 
@@ -343,6 +356,7 @@ class LocalStore:
         prepared = self._preparation(stage)
         for name, rows in driving.parts.items():
             for rule, literal in prepared.driven.get(name, ()):
+                self.on_progress()
                 yield rule, prepared.executable(rule, Driver.LITERAL, literal, matching), rows
         for name, rows in blocking.parts.items():
             for rule, literal in prepared.blocked.get(name, ()):
@@ -359,22 +373,12 @@ class LocalStore:
 
     def _feed(self, rule: LoweredRule, executable: Executable, driving: Array, phase: str, sink: Sink) -> None:
         derived = 0
-        for table in self._watched(rule, executable.heads(driving)):
+        for table in watched(rule, self.on_progress, executable.heads(driving)):
             if len(table):
                 derived += len(table)
                 sink(rule, _with_columns(table))
         if derived:
             self.derivations[rule.key, phase] += derived
-
-    def _watched(self, rule: LoweredRule, tables: Iterator[T]) -> Iterator[T]:
-        """The tables of a rule as they come; budgets are asked before each, and errors say which rule it was."""
-        self.on_progress()
-        try:
-            for table in tables:
-                yield table
-                self.on_progress()
-        except EvaluationError as error:
-            raise blame(error, rule) from error
 
     def _collector(self, found: dict[str, list[Array]], heads: View, add: Mark) -> Sink:
         def collect(rule: LoweredRule, table: Array) -> None:

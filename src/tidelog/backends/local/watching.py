@@ -1,0 +1,26 @@
+"""Tables of a rule as they come, under watch.
+
+What      : `watched` hands tables on; budgets are asked before the first and after each, and errors name the rule.
+Idea      : a join may work for long without giving anything; whoever waits for it must be able to stop.
+Invariant : the tables are those of the source, in order.
+Never     : no facts are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from tidelog.planning.blame import blamed
+from tidelog.planning.lowered import LoweredRule
+
+T = TypeVar("T")
+
+
+def watched(rule: LoweredRule, ask: Callable[[], None], tables: Iterator[T]) -> Iterator[T]:
+    """The tables of a rule; `ask` raises when a budget is used up."""
+    ask()
+    with blamed(rule):
+        for table in tables:
+            yield table
+            ask()
