@@ -12,7 +12,7 @@ Never     : no store is known by name; one without this offer is never asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
 from tidelog.errors import PipelineError
 from tidelog.maintenance.store import F, Store
@@ -20,8 +20,17 @@ from tidelog.maintenance.task import Strategy, Task
 from tidelog.planning.lowered import Stage
 
 
-class TooLargeError(Exception):
-    """A call would touch more facts than the store can follow one by one; never leaves a transaction."""
+class TooLargeError(PipelineError):
+    """A call would touch more facts than the store can follow one by one; a stage is derived as a whole instead."""
+
+    @classmethod
+    def about(cls, relation: str, allowed: int) -> Self:
+        """The error for facts of one relation."""
+        return cls.of(
+            "E705",
+            f"more facts of {relation} are touched than the {allowed:,} that the driver may hold",
+            remedy="raise spark.tidelog.driver.facts",
+        )
 
 
 @runtime_checkable

@@ -1,6 +1,6 @@
 """The Spark backend: facts on Spark, small updates on the driver, large ones in bulk.
 
-What      : takes facts from Python, Arrow or Spark, keeps committed relations on Spark (cold.py), and answers with tables.
+What      : takes facts from Python, Arrow or Spark, keeps committed relations on Spark (cold.py), answers with tables.
 Idea      : the driver holds the few facts that a usual update touches (hot.py); a commit writes what changed into small
             overlays, which move to Spark when they have grown.
 Invariant : a version that was committed stays readable until the next is committed, whatever fails in between.
@@ -30,6 +30,7 @@ from tidelog.backends.spark.working import Working
 from tidelog.changes.change import FactTable
 from tidelog.language.terms import Atom, Constant
 from tidelog.limits import Budget
+from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import maintain
@@ -44,7 +45,7 @@ class SparkBackend(LocalBackend):
 
     def __init__(self, spark: SparkSession | None = None, capacity: Capacity | None = None) -> None:
         self._jobs = Jobs(spark or session())
-        super().__init__(SparkStore(self._jobs, capacity or Capacity()))
+        super().__init__(SparkStore(self._jobs, capacity or Capacity.of(self._jobs.spark)))
 
     @property
     def jobs(self) -> int:
@@ -99,25 +100,38 @@ class SparkBackend(LocalBackend):
         return facts, self.store.constants.local_of(frames.to_ids(table, frames.names(arity)))
 
     def watch(self, budget: Budget) -> None:
-        """Charge further work to this budget."""
+        """Charge further work to this budget, and stop what would fill the driver."""
         self._jobs.begin()
-        super().watch(budget)
-        self._jobs.on_progress = self.store.on_progress
+        store = self.store
+        store.freshen()
+
+        def charge() -> None:
+            budget.check_time()
+            if budget.limits.facts is not None or budget.watcher is not None:
+                budget.check_facts(sum(cold.size for cold in store.cold.values()) + store.grown)
+            if budget.limits.bytes is not None:
+                budget.check_bytes(store.nbytes)
+            if store.held > 2 * store.capacity.facts:
+                raise TooLargeError.about("all relations", store.capacity.facts)
+
+        store.on_progress = charge
+        self._jobs.on_progress = budget.check_time
 
     def commit(self) -> None:
         """Write what changed, then make it the version that readers see."""
         store, before = self.store, self.store.cold
         after = dict(before)
         for name, (states, growth) in store.changes().items():
-            cold = before.get(name) or ColdRelation(name, store.relations[name].arity)
-            changed = cold.changed(states, growth)
-            after[name] = changed.compacted(self._jobs) if changed.is_ripe else changed
+            changed = store.committed(name, store.relations[name].arity).changed(states, growth)
+            after[name] = changed.compacted(self._jobs) if changed.is_ripe(store.capacity.overlay) else changed
         for name, working in store.working.items():
             after[name] = rebased(self._jobs, name, working.arity, working.committed)
-        store.constants.flush_if_many()
+        if any(cold is not before.get(name) for name, cold in after.items()):
+            store.constants.flush_if_many()
         store.cold = after
+        is_crowded = bool(store.working) or (store.held > store.capacity.kept and not store.has_marks)
         super().commit()
-        if store.working or store.held > store.capacity.kept:
+        if is_crowded:
             store.forget()
         for name, cold in before.items():
             if after[name].base is not cold.base:
@@ -150,6 +164,7 @@ class SparkBackend(LocalBackend):
         return ManyFacts(lambda: explicit, self._jobs.run(explicit.count), cold, self._jobs, self.store.constants)
 
     def _here(self, cold: ColdRelation, view: View) -> Array:
+        self.store.freshen()
         self.store.ensure_whole([cold.name])
         found = self.store.relation(cold.name, cold.arity)
         return found.rows[found.select(view)]
@@ -172,6 +187,7 @@ class SparkBackend(LocalBackend):
         """The facts that match a pattern."""
         columns = tuple(at for at, term in enumerate(pattern.terms) if isinstance(term, Constant))
         values = [term.value for term in pattern.terms if isinstance(term, Constant)]
+        self.store.freshen()
         keys = self.store.dictionary.encode(values).reshape(1, -1)
         self.store.ensure({(pattern.relation, columns): keys})
         self.store.relation(pattern.relation, len(pattern.terms))

@@ -1,8 +1,9 @@
 """A relation on Spark: a base and a small overlay.
 
-What      : `ColdRelation` holds the committed facts of one relation: a kept DataFrame (columns of ids and whether the fact
-            is explicit), and the facts that changed since it was made, on the driver.
-Idea      : a usual update changes a handful of facts; they wait in the overlay until they are worth a pass over the base.
+What      : `ColdRelation` holds the committed facts of one relation: a kept DataFrame (columns of ids and whether the
+            fact is explicit), and the facts that changed since it was made, on the driver.
+Idea      : a usual update changes a handful of facts; they wait in the overlay until they are worth a pass over the
+            base.
 Invariant : a fact is in the relation iff the overlay says so, or the overlay is silent and the base has it. Immutable:
             every commit makes a new one, so that a version stays readable while the next is made.
 Never     : no marks, no rules, no values.
@@ -25,7 +26,6 @@ from tidelog.backends.spark.jobs import Jobs
 
 GONE, DERIVED, EXPLICIT = 0, 1, 2
 """What an overlay says about a fact."""
-_LEAST_OVERLAY = 5_000
 
 Overlay = Mapping[tuple[int, ...], int]
 
@@ -88,10 +88,9 @@ class ColdRelation:
             tags[at] |= int(np.bitwise_or.reduce(1 << (rows[:, at] & ids.TAG), initial=0))
         return replace(self, overlay={**self.overlay, **states}, size=self.size + growth, tags=tuple(tags))
 
-    @property
-    def is_ripe(self) -> bool:
-        """Whether the overlay has grown so large that it should move into the base."""
-        return len(self.overlay) > max(_LEAST_OVERLAY, self.based // 20)
+    def is_ripe(self, least: int) -> bool:
+        """Whether the overlay has more facts than `least` and is worth a pass over the base."""
+        return len(self.overlay) > max(least, self.based // 20)
 
     def compacted(self, jobs: Jobs) -> ColdRelation:
         """The same facts without an overlay."""

@@ -4,8 +4,8 @@ What      : `Constants` translates between ids and the local dictionary of the d
             of hashed constants in a DataFrame (id, text) with a small overlay on the driver.
 Idea      : the driver learns a text when a fact with it is brought there, and never before; ids that stand for
             themselves need no text.
-Invariant : every hashed id in a committed relation has its text here. Two texts with one id are found when the second is
-            met, and refused. Texts are never forgotten; a text without a fact is harmless.
+Invariant : every hashed id in a committed relation has its text here. Two texts with one id are found when the second
+            is met, and refused. Texts are never forgotten; a text without a fact is harmless.
 Never     : no relations.
 """
 

@@ -1,6 +1,6 @@
 """Values to ids, on Spark.
 
-What      : a DataFrame of values becomes one of ids, and its texts join the constants; no row passes through the driver.
+What      : a DataFrame of values becomes one of ids, its texts join the constants; no row passes through the driver.
 Idea      : ids are column expressions (ids.py); only floats need an Arrow task, because Spark has no function for bits.
 Invariant : what cannot be a constant is refused before anything changes, naming relation and column: wrong number of
             columns E301, missing values E302, other types E303, floats that are no numbers E304, declared types E306.

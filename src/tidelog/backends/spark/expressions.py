@@ -1,8 +1,9 @@
 """Comparisons and arithmetic of rules over DataFrames of ids.
 
 What      : adds the value of an expression to a DataFrame of slots, or keeps the rows for which a comparison holds.
-Idea      : identity needs ids only and stays in the JVM. Everything else is computed in Arrow tasks by language/values.py,
-            the definition itself, once per distinct combination in a batch; texts come by a join with the constants.
+Idea      : identity needs ids only and stays in the JVM. Everything else is computed in Arrow tasks by
+            language/values.py, the definition itself, once per distinct combination in a batch; texts come by a join
+            with the constants.
 Invariant : results, and errors, are those of the definition. A computed constant that needs a text carries it along in
             a column x<slot>.
 Never     : no job is started here.

@@ -1,10 +1,10 @@
 """The store of small updates: compiled kernels on the driver over facts that come from Spark when they are needed.
 
-What      : the protocol of maintenance/store.py. Facts live on Spark (cold.py); those that an update touches are brought
-            to a compiled local store, where joins, marks, counts and aggregates run as on the local backend.
+What      : the protocol of maintenance/store.py. Facts live on Spark (cold.py); those that an update touches are
+            brought to a compiled local store, where joins, marks, counts and aggregates run as on the local backend.
 Idea      : before a call runs, the look-ups that its plans will make are found by running the plans step by step
-            (probes.py); what is not there yet is fetched, one job for all rules of the stage at each step. What is there
-            stays, so that later rounds and updates that touch the same facts need no job at all. A small relation
+            (probes.py); what is not there yet is fetched, one job for all rules of the stage at each step. What is
+            there stays, so that later rounds and updates that touch the same facts need no job at all. A small relation
             comes as a whole.
 Invariant : a fact that a call can see or find is on the driver before the call runs, with the marks that it has.
 Never     : no large set of facts passes through here: a look-up that would bring too many raises `TooLargeError`.
@@ -13,15 +13,17 @@ Never     : no large set of facts passes through here: a look-up that would brin
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
+from pyspark.sql import SparkSession
 
 from tidelog.backends.local.compiled import Array
 from tidelog.backends.local.executable import Executable
 from tidelog.backends.local.facts import NOTHING, LocalFacts
 from tidelog.backends.local.preparation import NO_DRIVER, Preparation, Sizes
 from tidelog.backends.local.store import LocalStore
+from tidelog.backends.local.watching import watched
 from tidelog.backends.spark.cold import DERIVED, EXPLICIT, GONE, ColdRelation
 from tidelog.backends.spark.constants import Constants
 from tidelog.backends.spark.fetch import Wanted, fetch
@@ -32,7 +34,7 @@ from tidelog.backends.spark.probes import Probe, probes
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver, Plan
-from tidelog.planning.views import Mark, Matching, View
+from tidelog.planning.views import INSERTED, Mark, Matching, View
 
 _PRESENT = Mark.OLD | Mark.NOW
 _ASSERTED = _PRESENT | Mark.EXPLICIT | Mark.WAS_EXPLICIT
@@ -47,14 +49,23 @@ Ladder = list[tuple[Probe, Executable]]
 class Capacity:
     """What the driver takes.
 
-    Relations of up to `relation` facts come as a whole; `facts` in all may be there during an update, and `kept` between
-    updates; a change of more than `change` facts of one relation is large.
+    Relations of up to `relation` facts come as a whole; `facts` in all may be there during an update, and `kept`
+    between updates; a change of more than `change` facts of one relation is large; `overlay` changed facts of a
+    relation wait before they move to Spark.
     """
 
     relation: int = 20_000
     facts: int = 2_000_000
     kept: int = 1_000_000
     change: int = 50_000
+    overlay: int = 5_000
+
+    @staticmethod
+    def of(spark: SparkSession) -> Capacity:
+        """What the session's settings `spark.tidelog.driver.<name>` say."""
+        names = (each.name for each in fields(Capacity))
+        settings = {name: spark.conf.get(f"spark.tidelog.driver.{name}", None) for name in names}
+        return Capacity(**{name: int(value) for name, value in settings.items() if value is not None})
 
 
 class HotStore(LocalStore):
@@ -92,7 +103,7 @@ class HotStore(LocalStore):
     def _wanted(self, name: str, columns: tuple[int, ...], keys: Array) -> Wanted | None:
         """What has to be fetched for a look-up."""
         relation = self.cold.get(name)
-        if relation is None or relation.base is None or self._pages.is_whole(name):
+        if relation is None or not relation.size or relation.base is None or self._pages.is_whole(name):
             return None
         if not columns or relation.size <= self.capacity.relation:
             self._check_room(name, relation.size)
@@ -113,13 +124,18 @@ class HotStore(LocalStore):
         """How many facts are on the driver."""
         return sum(found.count for found in self.relations.values())
 
+    @property
+    def grown(self) -> int:
+        """About how many facts this transaction has added so far."""
+        return len(self.touched(self.relations, INSERTED))
+
     def ensure_whole(self, relations: Iterable[str]) -> None:
         """Bring whole relations."""
         self.ensure({(relation, ()): np.empty((0, 0), np.int32) for relation in relations})
 
     def _check_room(self, name: str, more: int) -> None:
         if self.held + more > self.capacity.facts:
-            raise TooLargeError(name)
+            raise TooLargeError.about(name, self.capacity.facts)
 
     def _bring(self, wanted: list[Wanted]) -> None:
         spoiled, self._is_spoiled = self._is_spoiled, True
@@ -140,20 +156,30 @@ class HotStore(LocalStore):
 
     def forget(self) -> None:
         """Between transactions: keep on the driver only what Spark does not have."""
-        self.relations, self._prepared, self._probed, self._counted = {}, {}, {}, {}
-        self._counted_before = self._counted
+        self.relations.clear()
+        self._prepared, self._probed, self._counted, self._counted_before = {}, {}, {}, {}
         self._pages, self._is_spoiled = Pages(), False
         for cold in self.cold.values():
             for state, marks in ((EXPLICIT, _ASSERTED), (DERIVED, _PRESENT)):
                 rows = [fact for fact, its in cold.overlay.items() if its == state]
                 if rows:
                     self._place(cold, self._local(cold, np.array(rows, np.int64)), marks)
+        super().commit()
 
     def rollback(self) -> None:
-        """Undo the transaction; after a fetch that failed nothing on the driver is relied on."""
+        """Undo the transaction; relations that came to the driver during it are gone from there."""
+        self._is_spoiled |= self._are_new
         super().rollback()
+
+    def freshen(self) -> None:
+        """Between transactions: after a fetch that failed nothing on the driver is relied on."""
         if self._is_spoiled:
             self.forget()
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether look-ahead has left marks, which are known by row numbers, on the driver."""
+        return any(len(found.restrict(found.journal, View(Mark.MARKED))) for found in self.relations.values())
 
     def changes(self) -> dict[str, tuple[dict[tuple[int, ...], int], int]]:
         """What this transaction changes: per relation the new states of facts, and by how many facts it grows."""
@@ -180,7 +206,7 @@ class HotStore(LocalStore):
 
     def find(self, name: str, table: Array) -> LocalFacts:
         """Those of the facts, given as encoded rows, that are stored."""
-        if name in self.cold and self.cold[name].arity != table.shape[1]:
+        if name not in self.cold or self.cold[name].arity != table.shape[1]:
             return NOTHING
         self._ensure_rows(name, table)
         return super().find(name, table)
@@ -292,7 +318,8 @@ class HotStore(LocalStore):
             for ladder, driving in ladders:
                 if step < len(ladder) and not self._is_here(ladder[step][0].relation):
                     probe, executable = ladder[step]
-                    keys = [table for table in executable.heads(driving) if len(table)]
+                    tables = watched(probe.plan.rule, self.on_progress, executable.heads(driving))
+                    keys = [table for table in tables if len(table)]
                     if keys:
                         look_ups.setdefault((probe.relation, probe.columns), []).extend(keys)
             if look_ups:
@@ -300,7 +327,7 @@ class HotStore(LocalStore):
 
     def _is_here(self, name: str) -> bool:
         cold = self.cold.get(name)
-        return cold is None or cold.base is None or self._pages.is_whole(name)
+        return cold is None or not cold.size or cold.base is None or self._pages.is_whole(name)
 
     def _ladder(self, stage: Stage, plan: Plan, matching: Matching) -> Ladder:
         """The look-ups of a plan; plan and matching are kept with them, because they are known by identity."""

@@ -70,7 +70,7 @@ def of_text(text: str) -> int:
 def is_inline(ids: Ids) -> npt.NDArray[np.bool_]:
     """Which ids stand for themselves."""
     tags = ids & TAG
-    return (tags == INTEGER) | (tags == BOOL)
+    return np.asarray((tags == INTEGER) | (tags == BOOL))
 
 
 def of_string_column(column: Column) -> Column:

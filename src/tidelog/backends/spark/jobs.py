@@ -1,7 +1,8 @@
 """Where Spark is asked to work, and how its failures look.
 
-What      : `Jobs` runs actions under a name of its own, knows how many jobs they took, and turns Spark's failures into ours.
-Idea      : Spark's own bookkeeping is read, because one action may take several jobs (a broadcast, an adaptive shuffle).
+What      : `Jobs` runs actions under a name of its own, knows how many jobs they took, and turns Spark's failures into
+            ours.
+Idea      : Spark's own bookkeeping is read: one action may take several jobs (a broadcast, an adaptive shuffle).
 Invariant : nothing under backends/spark starts a job except through `run`; a failed action raises a PipelineError.
 Never     : no facts and no rules.
 """
@@ -13,7 +14,7 @@ import uuid
 from collections.abc import Callable
 from typing import TypeVar
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 

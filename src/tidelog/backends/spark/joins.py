@@ -1,7 +1,7 @@
 """A plan as DataFrame joins.
 
 What      : runs a join plan over DataFrames of ids and gives the heads of all its instances.
-Idea      : the same plans as everywhere (planning/plan.py); slots are columns s0, s1, ..., a step joins, filters or computes.
+Idea      : the same plans as everywhere (planning/plan.py); slots are columns s0, s1, ...; steps join, filter, compute.
 Invariant : every step reads the relation in the frame it is given; heads may repeat.
 Never     : no job is started here; no marks.
 """
@@ -27,10 +27,7 @@ def heads(plan: Plan, driving: DataFrame, source: Source, texts: DataFrame) -> D
 
     `driving` are the driving facts, or one row of anything for a plan without a driver.
     """
-    if plan.columns:
-        frame = _matched(driving, plan.columns)
-    else:
-        frame = driving.select(F.lit(0).alias("one"))
+    frame = _matched(driving, plan.columns) if plan.columns else driving.select(F.lit(0).alias("one"))
     for step in plan.steps:
         frame = _stepped(frame, step, source, texts)
     number = {at: plan.slots + at for at in range(len(plan.head))}
@@ -51,9 +48,9 @@ def computes(plan: Plan) -> bool:
 def _stepped(frame: DataFrame, step: Step, source: Source, texts: DataFrame) -> DataFrame:
     match step:
         case Join():
-            return _joined(frame, _matched(source(step), step.columns, keys=True))
+            return _joined(frame, _matched(source(step), step.columns))
         case Absent():
-            return _without(frame, _matched(source(step), step.columns, keys=True))
+            return _without(frame, _matched(source(step), step.columns))
         case Test():
             return tested(frame, step, texts)
         case Compute(slot, expression):
@@ -73,11 +70,8 @@ def _without(frame: DataFrame, facts: DataFrame) -> DataFrame:
     return frame.withColumn("nobody", F.lit(0)).join(one, "nobody", "left_anti").drop("nobody")
 
 
-def _matched(facts: DataFrame, columns: tuple[Column, ...], *, keys: bool = False) -> DataFrame:
-    """The facts of an atom as slots: constants and repeated variables are tested, ignored columns dropped.
-
-    With `keys` known slots become columns too, for the join.
-    """
+def _matched(facts: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
+    """The facts of an atom as slots, known ones too: constants and repeated variables are tested, the rest dropped."""
     chosen: dict[str, SparkColumn] = {}
     for position, column in enumerate(columns):
         value = F.col(f"c{position}")

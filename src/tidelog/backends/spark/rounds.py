@@ -1,9 +1,9 @@
 """The fixpoint of a stage as rounds of DataFrame joins.
 
 What      : `fixpoint` derives all facts of a stage from its explicit facts and the relations below it.
-Idea      : semi-naive rounds, all rules of the stage in one job; new facts are found by grouping what is known with what
-            was derived and keeping the least round of each fact, which SPARK.md measured twice as fast as distinct and
-            anti-join. The facts of all relations of the stage are one DataFrame with the number of their relation.
+Idea      : semi-naive rounds, all rules of the stage in one job; new facts are found by grouping what is known with
+            what was derived and keeping the least round of each fact, which was measured twice as fast as distinct
+            and anti-join. The facts of all relations of the stage are one DataFrame with the number of their relation.
 Invariant : works for every rule and for facts of any size. The lineage is cut every round, so that no plan grows.
 Never     : no marks, no versions.
 """
@@ -63,8 +63,7 @@ class Fixpoint:
         return {name: self._of(known, name) for name in self._numbers}, known
 
     def _start(self, explicit: Mapping[str, DataFrame]) -> DataFrame:
-        for name, facts in explicit.items():
-            self._width = max(self._width, len(facts.columns))
+        self._width = max(self._width, *(len(facts.columns) for facts in explicit.values()))
         parts = [self._tagged(name, facts, 0) for name, facts in explicit.items()]
         return frames.keep(self._jobs, reduce(DataFrame.unionAll, parts))
 
@@ -111,7 +110,7 @@ class Fixpoint:
         return merged, not found
 
     def _tagged(self, name: str, facts: DataFrame, number: int, *, carries: bool = False) -> DataFrame:
-        """Facts of one relation in the common shape: relation, columns, round, and texts if computed ones are carried."""
+        """Facts of one relation in the common shape: relation, columns, round, and texts if there are computed ones."""
         present = set(facts.columns)
         zero, nothing = F.lit(0).cast("long"), F.lit(None).cast("string")
         columns = [(F.col(c) if c in present else zero).alias(c) for c in frames.names(self._width)]

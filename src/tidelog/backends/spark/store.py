@@ -32,7 +32,7 @@ from tidelog.backends.spark.working import Selection, Working
 from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Value
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
-from tidelog.planning.views import ANY, NOW, Mark, View
+from tidelog.planning.views import ANY, NOW, Mark, Matching, View
 
 _NONE = Mark(0)
 _REPLACED = Mark(0xFFFF) & ~(Mark.TOUCHED | Mark.MARKED | Mark.POSITIVE)
@@ -65,23 +65,19 @@ class SparkStore(HotStore):
 
     def include(self, name: str, arity: int, facts: DataFrame) -> LocalFacts:
         """A large set of facts (columns of ids) of one relation, stored without marks where they are new."""
-        self.cold_or_new(name, arity)
-        return self._selected(name, self._enlarged(name).include(facts))
+        return SparkFacts({}, {name: self._enlarged(name, arity).include(facts)})
 
-    def cold_or_new(self, name: str, arity: int) -> ColdRelation:
-        """The relation on Spark; an empty one if there is none."""
-        return self.cold.setdefault(name, ColdRelation(name, arity))
-
-    def _enlarged(self, name: str) -> Working:
+    def _enlarged(self, name: str, arity: int) -> Working:
         """The working frame of a relation, which is large from now on."""
         found = self.working.get(name)
         if found is None:
-            found = self.working[name] = Working(self._jobs, self._committed(name), self._marked(name))
+            found = self.working[name] = Working(self._jobs, self.committed(name, arity), self._marked(name))
         return found
 
-    def _committed(self, name: str) -> ColdRelation:
+    def committed(self, name: str, arity: int) -> ColdRelation:
+        """The relation on Spark; an empty one if there is none. A relation without facts may get other columns."""
         found = self.cold.get(name)
-        return found if found is not None else ColdRelation(name, self.relations[name].arity)
+        return found if found is not None and (found.size or found.arity == arity) else ColdRelation(name, arity)
 
     def _marked(self, name: str) -> DataFrame | None:
         """The facts on the driver whose marks this transaction changed."""
@@ -95,9 +91,6 @@ class SparkStore(HotStore):
 
     def _ids(self, rows: Array, arity: int) -> Array:
         return self.constants.ids_of(rows) if arity else np.zeros((len(rows), 1), np.int64)
-
-    def _selected(self, name: str, selection: Selection) -> SparkFacts:
-        return SparkFacts({}, {name: selection})
 
     def _split(self, facts: LocalFacts) -> tuple[LocalFacts, dict[str, Selection]]:
         """The small part, and the large one; row numbers of a relation that is large by now become a selection."""
@@ -155,7 +148,7 @@ class SparkStore(HotStore):
             if name not in self.working and self.fits(name):
                 small.append(name)
             elif name in self.working or name in self.cold:
-                large[name] = self._enlarged(name).select(view)
+                large[name] = self._enlarged(name, self.cold[name].arity).select(view)
         found = super().select(small, view)
         return SparkFacts(found.parts, large) if large else found
 
@@ -171,7 +164,8 @@ class SparkStore(HotStore):
 
     def _settle(self, name: str) -> None:
         """Bring the change of a large relation to the driver if it is small."""
-        working, cold = self.working[name], self._committed(name)
+        working = self.working[name]
+        cold = self.committed(name, working.arity)
         changed = working.changed
         most = self.capacity.change
         table = self._jobs.run(lambda: changed.limit(most + 1).toArrow())
@@ -183,11 +177,27 @@ class SparkStore(HotStore):
         relation.rollback()
         places = relation.store(np.ascontiguousarray(rows), ANY, _NONE)
         was = relation.marks[places] & int(Mark.OLD)
-        relation.alive += np.count_nonzero(marks & int(Mark.OLD)) - np.count_nonzero(was)
+        relation.alive += int(np.count_nonzero(marks & int(Mark.OLD)) - np.count_nonzero(was))
         for value in sorted(set(marks.tolist())):
             relation.mark(places[marks == value], Mark(value), _REPLACED & ~Mark(value))
         del self.working[name]
         working.release()
+
+    def derive(
+        self,
+        stage: Stage,
+        driving: LocalFacts,
+        blocking: LocalFacts,
+        matching: Matching,
+        heads: View,
+        add: Mark,
+        phase: str,
+    ) -> LocalFacts:
+        """See the protocol; large sets drive nothing here."""
+        for facts in (driving, blocking):
+            if isinstance(facts, SparkFacts) and facts.large:
+                raise TooLargeError.about(next(iter(facts.large)), self.capacity.change)
+        return super().derive(stage, driving, blocking, matching, heads, add, phase)
 
     # -- whole stages --------------------------------------------------------------------------------------------------
 
@@ -199,22 +209,23 @@ class SparkStore(HotStore):
         """See maintenance/bulk.py."""
         self.dictionary.encode([value for rule in stage.rules for value in _constants(rule)])
         arities = {rule.head.relation: len(rule.head.terms) for rule in stage.rules}
-        for name in stage.relations:
-            if name not in self.cold and name not in self.relations:
-                self.relation(name, arities[name])
         below = {
             atom.relation: self.now(atom.relation, len(atom.terms))
             for rule in stage.rules
             for atom in _atoms(rule)
             if atom.relation not in stage.relations
         }
-        workings = {name: self._enlarged(name) for name in sorted(stage.relations)}
+        workings = {name: self._enlarged(name, self._arity(name, arities)) for name in sorted(stage.relations)}
         explicit = {name: working.facts(View(Mark.EXPLICIT)) for name, working in workings.items()}
         facts, kept = self._fixpoint(stage, below, explicit, charge)
         for name, working in workings.items():
             working.renew(facts[name])
         frames.release(kept)
         return sum(len(working.select(NOW)) for working in workings.values())
+
+    def _arity(self, name: str, arities: Mapping[str, int]) -> int:
+        """The columns of a relation of a stage; one that has lost its last rule is known from its facts."""
+        return arities[name] if name in arities else (self.cold.get(name) or self.relations[name]).arity
 
     def _fixpoint(
         self,
@@ -226,7 +237,7 @@ class SparkStore(HotStore):
         """All facts of a stage: by the compiled kernels in Arrow tasks if they can, else by joins in rounds."""
         if stage.rules:
             found = bulk.fixpoint(
-                self._jobs, stage, below, explicit, partitions=self._partitions, on_round=lambda number, sent: charge()
+                self._jobs, stage, below, explicit, partitions=self._partitions, on_round=lambda *_: charge()
             )
             if found is not None:
                 for key, number in found.stats.derivations.items():
@@ -246,8 +257,8 @@ class SparkStore(HotStore):
             return ColdRelation(name, arity).frame(self._jobs).drop("explicit")
         marked = self._marked(name)
         if marked is None:
-            return self._committed(name).frame(self._jobs).drop("explicit")
-        return Working(self._jobs, self._committed(name), marked).facts(NOW)
+            return self.committed(name, arity).frame(self._jobs).drop("explicit")
+        return Working(self._jobs, self.committed(name, arity), marked).facts(NOW)
 
     def regroup(self, rule: GroupRule, changed: LocalFacts, phase: str) -> tuple[LocalFacts, LocalFacts]:
         """See the protocol; the groups of a large relation are all computed anew."""
@@ -260,8 +271,7 @@ class SparkStore(HotStore):
         kept = frames.keep(self._jobs, grouped(rule, body, self.constants.frame))
         result = f"c{rule.group}"
         self.constants.add(kept.select(F.col(result).alias("id"), F.col("x").alias("text")).where("text is not null"))
-        self.cold_or_new(rule.relation, rule.group + 1)
-        working = self._enlarged(rule.relation)
+        working = self._enlarged(rule.relation, rule.group + 1)
         found = working.include(kept)
         frames.release(kept)
         insert, delete = working.restrict(found, View(outside=Mark.OLD)), working.besides(found, View(Mark.OLD))
@@ -276,9 +286,10 @@ class SparkStore(HotStore):
 
     def rollback(self) -> None:
         """Undo the transaction."""
+        for working in self.working.values():
+            working.release()
+        self.working = {}
         super().rollback()
-        if self.working:
-            self.forget()
 
 
 def _atoms(rule: LoweredRule) -> Iterator[Atom]:

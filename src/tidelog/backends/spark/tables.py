@@ -1,6 +1,6 @@
 """Facts on Spark as users see them.
 
-What      : `ColdTable`, a relation as of the last commit; `FewFacts`, facts that are on the driver, which can go to Spark.
+What      : `FewFacts`, facts on the driver, which can go to Spark; `ManyFacts`, facts in a DataFrame of ids.
 Idea      : `to_spark` never passes through the driver; iteration does, because the user asked for Python values.
 Invariant : iteration gives every fact once, with the types that it came with.
 Never     : nothing is changed here.
