@@ -48,8 +48,11 @@ def closure(sources: np.ndarray, targets: np.ndarray, nodes: int) -> tuple[int, 
     for i in range(targets.shape[0]):
         before[fill[targets[i]]] = sources[i]
         fill[targets[i]] += 1
-    table = np.full(1 << 16, -1, np.int64)
-    found = np.empty(1 << 16, np.int64)
+    size = 1 << 16
+    while size < 2 * sources.shape[0]:
+        size *= 2
+    table = np.full(size, -1, np.int64)
+    found = np.empty(size, np.int64)
     count = 0
     for i in range(sources.shape[0]):
         key = sources[i] << 32 | targets[i]

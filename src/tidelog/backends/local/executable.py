@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tidelog.backends.local import functions, machine
+from tidelog.backends.local import functions, machine, single_join
 from tidelog.backends.local.compiled import Array
 from tidelog.backends.local.dictionary import Dictionary
 from tidelog.backends.local.relation import Relation
@@ -54,6 +54,7 @@ class _Segment:
     starts: Array = field(default_factory=lambda: np.empty(0, np.int64))
     chosen: Array = field(default_factory=lambda: np.empty(0, np.int64))
     uses: list[tuple[int, Relation, tuple[int, ...]]] = field(default_factory=list)
+    column: int = -1
     epoch: int = -1
 
 
@@ -145,9 +146,23 @@ class Executable:
         while state[machine.POSITION] < len(driving):
             self._refresh(segment)
             table = np.empty((room, len(chosen)), np.int32)
-            written = machine.run(
-                driving, segment.loads, segment.code, segment.starts, registers, cursors, state, limit, chosen, table
-            )
+            if segment.column >= 0 and limit == UNLIMITED:
+                written = single_join.run(
+                    driving, segment.loads, segment.column, segment.code, 0, registers, cursors, state, chosen, table
+                )
+            else:
+                written = machine.run(
+                    driving,
+                    segment.loads,
+                    segment.code,
+                    segment.starts,
+                    registers,
+                    cursors,
+                    state,
+                    limit,
+                    chosen,
+                    table,
+                )
             yield table[:written]
             room = CHUNK
 
@@ -237,6 +252,7 @@ class Executable:
                 code.extend(block)
         segment.code = np.array(code, np.int64)
         segment.starts = np.array(starts, np.int64)
+        segment.column = single_join.looked_up_column(segment.loads, segment.code, segment.starts)
 
     def _driver_loads(self) -> Array:
         loads = []

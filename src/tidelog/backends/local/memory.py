@@ -1,6 +1,6 @@
 """Reading and writing arrays by address inside compiled code.
 
-What      : loads and stores of fixed-width integers at `address + index * width`.
+What      : loads and stores of fixed-width integers at `address + index * width`, and a hint to fetch a place soon.
 Idea      : a join touches any number of arrays of any relations; handing their addresses to one kernel as plain
             numbers keeps that kernel a single compiled function for every rule, instead of one per combination.
 Invariant : an address is taken immediately before a kernel runs and no array is reallocated while it runs.
@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic
 
 Part: TypeAlias = Any
@@ -65,3 +66,34 @@ load32 = _loader(types.int32, 32)
 load64 = _loader(types.int64, 64)
 store32 = _storer(types.int32, 32)
 store64 = _storer(types.int64, 64)
+
+
+def _fetcher(width: int) -> Callable[..., Any]:
+    """An intrinsic that asks the processor to bring a place into its cache; it never waits and never fails."""
+    element: Part = ir.IntType(width)  # type: ignore[no-untyped-call]
+
+    @intrinsic
+    def fetch(typing: Part, address: Part, index: Part) -> Part:
+        del typing, address, index
+
+        def generate(context: Part, builder: Part, signature: Part, arguments: Part) -> Part:
+            del signature
+            number: Part = ir.IntType(32)  # type: ignore[no-untyped-call]
+            pointer = ir.IntType(8).as_pointer()  # type: ignore[no-untyped-call]
+            hint = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])  # type: ignore[no-untyped-call]
+            function: Part = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+                builder.module, hint, "llvm.prefetch.p0"
+            )
+            place = builder.bitcast(_place(builder, element, *arguments), pointer)
+            is_write, locality, is_data = (ir.Constant(number, value) for value in (0, 3, 1))  # type: ignore[no-untyped-call]
+            builder.call(function, [place, is_write, locality, is_data])
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), generate
+
+    return fetch
+
+
+fetch16 = _fetcher(16)
+fetch32 = _fetcher(32)
+fetch64 = _fetcher(64)

@@ -14,6 +14,7 @@ import numpy as np
 
 from tidelog.backends.local.compiled import Array, Int, compiled, woven
 from tidelog.backends.local.hashing import link, spread
+from tidelog.backends.local.memory import fetch32, fetch64
 
 TOUCHED = np.uint16(1 << 13)
 COUNT, JOURNALLED = 0, 1
@@ -51,15 +52,14 @@ def _probe(table: Array, at: Int, tag: np.uint64, rows: Array, tags: Array, hold
 
 
 @compiled
-def _fetch(table: Array, start: Int, stop: Int, tags: Array, ahead: Array) -> np.uint64:
-    """Compute the tags of some rows and touch their slots, so that the memory is on its way when they are probed."""
+def _fetch(table: Array, start: Int, stop: Int, tags: Array, holders: Array, ahead: Array) -> None:
+    """Compute the tags of some rows and send for their slots, so that the memory is there when they are probed."""
     room = np.uint64(tags.shape[0] - 1)
-    touched = _EMPTY
     for at in range(start, stop):
         tag = row_tag(table, at)
         ahead[at - start] = tag
-        touched ^= tags[np.int64(tag & room)]
-    return touched
+        fetch64(tags.ctypes.data, np.int64(tag & room))
+        fetch32(holders.ctypes.data, np.int64(tag & room))
 
 
 @compiled
@@ -130,7 +130,7 @@ def store_rows(
     ahead = np.empty(_BLOCK, np.uint64)
     for at in range(table.shape[0]):
         if at % _BLOCK == 0:
-            _fetch(table, at, min(at + _BLOCK, table.shape[0]), tags, ahead)
+            _fetch(table, at, min(at + _BLOCK, table.shape[0]), tags, holders, ahead)
         tag = ahead[at % _BLOCK]
         place = _probe(table, at, tag, rows, tags, holders)
         if place < 0:

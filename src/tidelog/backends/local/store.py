@@ -345,7 +345,8 @@ class LocalStore:
     def _drive(
         self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching, phase: str, sink: Sink
     ) -> None:
-        for rule, executable, rows in self._driven(stage, driving, blocking, matching):
+        runs = [run for run in self._driven(stage, driving, blocking, matching) if not run[1].is_futile()]
+        for rule, executable, rows in runs:
             relation = self.relations[executable.plan.relation or ""]
             self._feed(rule, executable, relation.rows[rows], phase, sink)
 
@@ -368,8 +369,10 @@ class LocalStore:
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, phase: str, sink: Sink
     ) -> None:
         prepared = self._preparation(stage)
-        for rule in rules:
-            self._feed(rule, prepared.executable(rule, Driver.NOTHING, None, matching), NO_DRIVER, phase, sink)
+        executables = [(rule, prepared.executable(rule, Driver.NOTHING, None, matching)) for rule in rules]
+        promising = [(rule, executable) for rule, executable in executables if not executable.is_futile()]
+        for rule, executable in promising:
+            self._feed(rule, executable, NO_DRIVER, phase, sink)
 
     def _feed(self, rule: LoweredRule, executable: Executable, driving: Array, phase: str, sink: Sink) -> None:
         derived = 0
