@@ -36,7 +36,7 @@ FROM_PROVED = Matching(View(Mark.PROVED, Mark.DELTA), PROVED, (NOW,), (NOW,), lo
 
 PATIENCE = 256
 """How many facts a limit may open, times the limit."""
-LAYER = 64
+LAYER = 32
 """What a layer takes of the patience at least, however few facts it opens: its calls have a price of their own."""
 
 
