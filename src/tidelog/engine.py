@@ -27,7 +27,7 @@ from tidelog.changes.stream import Source, look_ahead
 from tidelog.changes.update import Update, net
 from tidelog.errors import LawError, Problem, UsageError
 from tidelog.language.parser import parse, parse_atom
-from tidelog.language.printer import canonical_text, is_called, print_fact, print_rule, rule_key
+from tidelog.language.printer import names, print_fact, print_rule
 from tidelog.language.terms import Program, Rule, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance import marking
@@ -104,7 +104,9 @@ class Engine:
             merged = [update]
             while latest and upcoming() is not None:
                 merged.append(next(stream)[0])
-            yield self.apply_update(update if len(merged) == 1 else net(merged, self._rule_names()))
+            if len(merged) > 1:
+                update = net(merged, {name for rule in self._program.rules for name in names(rule)})
+            yield self.apply_update(update)
             following = upcoming()
             if following is not None:
                 self.look_ahead(following)
@@ -152,8 +154,14 @@ class Engine:
 
     @property
     def strategy(self) -> str:
-        """The name of the strategy."""
+        """The name of the strategy; another one may be chosen between two updates."""
         return self._strategy.name
+
+    @strategy.setter
+    def strategy(self, name: str) -> None:
+        chosen = strategy_named(name)
+        self._forget_marks()
+        self._strategy = chosen
 
     @property
     def backend(self) -> str:
@@ -325,7 +333,7 @@ class Engine:
         """The program after a rule change; unknown and repeated rules are refused or ignored."""
         kept: list[Rule] = list(self._program.rules)
         for name in removed:
-            left = [rule for rule in kept if not is_called(rule, name)]
+            left = [rule for rule in kept if name not in names(rule)]
             if len(left) == len(kept):
                 raise UsageError.of(
                     "E803",
@@ -343,13 +351,18 @@ class Engine:
         """Mark what the next update will delete, if the strategy has a use for it; another may come all the same."""
         if not self._strategy.uses_marks or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
             return
+        self._forget_marks()
         passes_on = self._strategy.name == "dred-mark"
         found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
         self._marks = marking.look_ahead(self._backend.store, self._schedule, found, passes_on=passes_on)
         self._backend.commit()
 
-    def _rule_names(self) -> frozenset[str]:
-        return frozenset(key for rule in self._program.rules for key in (rule_key(rule), canonical_text(rule)))
+    def _forget_marks(self) -> None:
+        """Take look-ahead marks away, which belong to one strategy and one version."""
+        marks, self._marks = self._marks, None
+        if marks is not None:
+            marks.clear(self._backend.store)
+            self._backend.commit()
 
     def _table(self, relation: str) -> FactTable:
         return self._backend.table(relation) if self._backend.arity(relation) is not None else FactTables()[relation]

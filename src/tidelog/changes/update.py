@@ -18,6 +18,7 @@ import json
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeAlias
@@ -25,9 +26,9 @@ from typing import Any, TypeAlias
 from tidelog.changes.columns import Columns, plain
 from tidelog.changes.tables import to_table
 from tidelog.errors import Place, Problem, UpdateError
-from tidelog.language.parser import parse_rules
-from tidelog.language.printer import canonical_text, print_rule
-from tidelog.language.terms import Rule, Value
+from tidelog.language.parser import parse
+from tidelog.language.printer import names, print_program
+from tidelog.language.terms import Declaration, Program, Rule, Value
 from tidelog.language.values import fact_identity
 
 Facts: TypeAlias = Mapping[str, Columns]
@@ -127,28 +128,34 @@ def net(updates: Iterable[Update], rules: Container[str] = ()) -> Update:
     inserted: dict[str, dict[Any, tuple[Value, ...]]] = defaultdict(dict)
     deleted: dict[str, dict[Any, tuple[Value, ...]]] = defaultdict(dict)
     added: list[Rule] = []
+    declared: list[Declaration] = []
     removed: dict[str, None] = {}
     for update in updates:
-        for relation, table in update.delete.items():
-            for values in table:
-                key = fact_identity(values)
-                inserted[relation].pop(key, None)
-                deleted[relation][key] = values
-        for relation, table in update.insert.items():
-            for values in table:
-                key = fact_identity(values)
-                deleted[relation].pop(key, None)
-                inserted[relation][key] = values
+        text = parse(update.add_rules)
+        for relation, values in _facts(update.delete):
+            key = fact_identity(values)
+            inserted[relation].pop(key, None)
+            deleted[relation][key] = values
+        inline = ((fact.relation, tuple(constant.value for constant in fact.values)) for fact in text.facts)
+        for relation, values in chain(_facts(update.insert), inline):
+            key = fact_identity(values)
+            deleted[relation].pop(key, None)
+            inserted[relation][key] = values
         added = _without(added, update.remove_rules, removed, rules)
-        added.extend(parse_rules(update.add_rules))
-    text = "\n".join(map(print_rule, dict.fromkeys(added)))
-    return Update.of(_listed(inserted), _listed(deleted), text, tuple(removed))
+        added.extend(text.rules)
+        declared.extend(text.declarations)
+    program = print_program(Program(tuple(dict.fromkeys(added)), (), tuple(declared)))
+    return Update.of(_listed(inserted), _listed(deleted), program, tuple(removed))
 
 
-def _without(added: list[Rule], names: Sequence[str], removed: dict[str, None], rules: Container[str]) -> list[Rule]:
-    """The added rules that survive the removal of `names`; names that reach further back are noted in `removed`."""
-    for name in names:
-        left = [rule for rule in added if name not in (rule.name, canonical_text(rule))]
+def _facts(tables: Facts) -> Iterator[tuple[str, tuple[Value, ...]]]:
+    return ((relation, values) for relation, table in tables.items() for values in table)
+
+
+def _without(added: list[Rule], removing: Sequence[str], removed: dict[str, None], rules: Container[str]) -> list[Rule]:
+    """The added rules that survive the removal; names that reach further back are noted in `removed`."""
+    for name in removing:
+        left = [rule for rule in added if name not in names(rule)]
         if len(left) == len(added) or name in rules:
             removed[name] = None
         added = left

@@ -151,7 +151,8 @@ def _with_level(term: Term) -> tuple[str, int]:
             return f"{function}({', '.join(map(print_term, arguments))})", _PRIMARY
 
 
-def is_called(rule: Rule, name: str) -> bool:
-    """Whether a user means this rule: by its name, by the name of the statement it is a part of, or by its text."""
+def names(rule: Rule) -> tuple[str, ...]:
+    """What users may call a rule: its name, the name of the statement that it is a part of, its text."""
     statement, _, part = (rule.name or "").rpartition(".")
-    return name in (rule.name, canonical_text(rule), print_rule(rule)) or (part.isdigit() and statement == name)
+    given = () if rule.name is None else (rule.name, statement) if part.isdigit() and statement else (rule.name,)
+    return (*given, canonical_text(rule), print_rule(rule))
