@@ -74,9 +74,20 @@ def test_a_version_can_be_taken_out(state, tmp_path, capsys):
     assert (tmp_path / "out" / "program.dl").read_text() == "path(x, y) :- edge(x, y).\n"
 
 
+def test_old_versions_can_be_forgotten(state, capsys):
+    """With what only they need; here the files of the first are needed by the later ones."""
+    assert main(["state", state, "--forget-before", "2"]) == 0
+    assert capsys.readouterr().out == "0 files with 0 bytes removed; versions from 2 on can be read\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code"),
-    [(["--at", "9"], "E604"), (["--relation", "nothing"], "E802"), (["--out", "/dev/null/x"], "E806")],
+    [
+        (["--at", "9"], "E604"),
+        (["--forget-before", "9"], "E604"),
+        (["--relation", "nothing"], "E802"),
+        (["--out", "/dev/null/x"], "E806"),
+    ],
 )
 def test_mistakes_are_explained(state, arguments, code, capsys):
     """Exit code 1, the reason on stderr, nothing on stdout."""

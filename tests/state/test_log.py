@@ -275,6 +275,29 @@ def test_a_journal_that_outgrows_the_facts_is_given_up(tmp_path, monkeypatch):
     assert sight(Engine.open(tmp_path)) == sight(engine)
 
 
+def test_old_versions_can_be_forgotten(tmp_path, monkeypatch):
+    """Files that only older versions need go, and those that a crash left; the others are what they were."""
+    monkeypatch.setattr(log_module, "FAN_OUT", 3)
+    engine, sights = Engine(RULES), {}
+    for number in range(12):
+        engine.apply(insert={"edge": [(number, number + 1)]})
+        engine.save(tmp_path)
+        sights[engine.version] = sight(engine)
+    (tmp_path / "changes0-left-by-a-crash.parquet").write_bytes(b"half")
+    with StateLog(tmp_path) as log:
+        count, size = log.forget(before=7)
+        assert count > 1
+        assert size > 0
+        assert log.forget(before=7) == (0, 0)
+    assert not (tmp_path / "changes0-left-by-a-crash.parquet").exists()
+    for version in range(7, 13):
+        assert sight(Engine.open(tmp_path, version=version)) == sights[version]
+    assert "was forgotten" in refused("E604", Engine.open, tmp_path, version=2)
+    again = Engine.open(tmp_path)
+    again.apply(insert={"edge": [(50, 51)]})
+    again.save(tmp_path)
+
+
 # -- an open format ----------------------------------------------------------------------------------------------------
 
 

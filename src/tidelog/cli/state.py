@@ -3,7 +3,8 @@
 What      : lists the versions of a state with their batches, sizes and programs; `--at N` reads one version: the sizes
             of its relations, the facts of one of them (`--relation`), or everything into files (`--out`).
 Idea      : reading needs no engine: a stored version holds its derived facts.
-Invariant : nothing in the state changes, and no lock is taken, so a running pipeline is not disturbed.
+Invariant : nothing in the state changes, and no lock is taken, so a running pipeline is not disturbed; except by
+            `--forget-before`, which takes files away and is refused while another process writes.
 Never     : no evaluation.
 """
 
@@ -38,6 +39,7 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument("--relation", metavar="NAME", help="print the facts of a relation")
     parser.add_argument("--rules", action="store_true", help="print the rules")
     parser.add_argument("--out", metavar="DIR", help="write the facts and rules of the version into files")
+    parser.add_argument("--forget-before", type=int, metavar="N", help="remove what only older versions need")
     parser.add_argument("--format", choices=FORMATS, default="jsonl", help="of these files (default: %(default)s)")
 
 
@@ -45,6 +47,9 @@ def run(args: argparse.Namespace) -> int:
     """List, or read one version."""
     from tidelog.state.reading import read_state, read_versions
 
+    if args.forget_before is not None:
+        _forget(args.directory, args.forget_before)
+        return 0
     if args.at is None and args.relation is None and args.out is None and not args.rules:
         _print_table(HEADINGS, list(_listed(read_versions(args.directory), args.last)))
         return 0
@@ -115,6 +120,16 @@ def _export(stored: StoredState, directory: str, ending: str) -> None:
         raise UsageError.of("E806", f"{directory} cannot be written: {reason}", remedy="check the path") from error
     written = sum(map(len, tables.values()))
     print(f"{written:,} facts of version {stored.info.version} written to {directory}, rules to program.dl")
+
+
+def _forget(directory: str, version: int) -> None:
+    from tidelog.state.log import StateLog
+    from tidelog.state.reading import read_versions
+
+    read_versions(directory)  # a wrong directory is refused before a lock is made in it
+    with StateLog(directory) as log:
+        count, size = log.forget(version)
+    print(f"{count:,} files with {size:,} bytes removed; versions from {version} on can be read")
 
 
 def _relation(stored: StoredState, name: str) -> StoredFacts:

@@ -32,6 +32,7 @@ from tidelog.state.failpoints import reach
 from tidelog.state.fold import programs
 from tidelog.state.journal import Entry, Journal
 from tidelog.state.lock import Lock
+from tidelog.state.reading import stored_version
 from tidelog.state.rows import ABSENT, GIVEN, PRESENT, PROGRAM, RULES, WITHDRAWN, program_row, to_rows
 from tidelog.state.snapshot import Snapshot
 from tidelog.state.table import ROW_GROUP, File, Table
@@ -130,6 +131,12 @@ class StateLog:
                 "E609", f"batch {batch} of {source} is part of the state already", remedy="ask has_batch before"
             )
         return self._save(snapshot, journal, batch, source)
+
+    def forget(self, before: int) -> tuple[int, int]:
+        """Remove what only versions before the given one need; how many files went, and how many bytes they had."""
+        first = stored_version(self._table, before)
+        needed = {file.name for file in Table(self.directory, first.commit).files()}
+        return self._table.remove_all_but(needed | self._table.added_since(first.commit))
 
     def _journal(self, snapshot: Snapshot, info: VersionInfo) -> Journal:
         """The engine's journal for this state, if the engine made or read its last version."""

@@ -36,10 +36,14 @@ def read_state(directory: str | PathLike[str], version: int | None = None) -> St
     path = Path(directory).resolve()
     table = Table(path)
     last = table.info()
-    info = last if version is None or version == last.version else _stored(table, version)
+    info = last if version is None or version == last.version else stored_version(table, version)
     if info is not last:
         table = Table(path, info.commit)
     files = sorted(table.files(), key=lambda file: file.level != "base")
+    if info is not last and not all((path / file.name).exists() for file in files):
+        raise StateError.of(
+            "E604", f"version {info.version} of {path} was forgotten", remedy="open a later version, or restore a copy"
+        )
     rows = table.read(files)
     base = sum(file.rows for file in files if file.level == "base")
     with reading(path):
@@ -48,7 +52,7 @@ def read_state(directory: str | PathLike[str], version: int | None = None) -> St
     return StoredState(info, _program(path, rows, info), relations, is_last=info is last)
 
 
-def _stored(table: Table, version: int) -> VersionInfo:
+def stored_version(table: Table, version: int) -> VersionInfo:
     """The last commit of a version."""
     infos = table.infos()
     for info in reversed(infos):

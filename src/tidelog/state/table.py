@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,6 +106,11 @@ class Table:
             found = [pq.read_table(path, filters=chosen, partitioning=None).cast(SCHEMA) for path in paths]
         return pa.concat_tables([SCHEMA.empty_table(), *found])
 
+    def added_since(self, commit: int) -> set[str]:
+        """The names of the files that a commit and later ones added."""
+        later = range(commit, self.delta.version() + 1)
+        return {action["add"]["path"] for number in later for action in self._actions(number) if "add" in action}
+
     def last_batch(self, source: str) -> int | None:
         """The last batch of a source that is part of the version."""
         found: int | None = self.delta.transaction_version(source)
@@ -120,12 +125,15 @@ class Table:
         return found
 
     def _described(self, commit: int) -> VersionInfo:
-        path = self.directory / _LOG / f"{commit:020d}.json"
-        with reading(self.directory):
-            actions = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        actions = self._actions(commit)
         said: dict[str, Any] = next((action["commitInfo"] for action in actions if "commitInfo" in action), {})
         size = sum(action["add"]["size"] for action in actions if "add" in action)
         return VersionInfo.of(said, commit, size, str(self.directory))
+
+    def _actions(self, commit: int) -> list[dict[str, Any]]:
+        path = self.directory / _LOG / f"{commit:020d}.json"
+        with reading(self.directory):
+            return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
@@ -172,6 +180,17 @@ class Table:
             log = self.directory / _LOG
             _sync(log / f"{self._delta.version():020d}.json")
             _sync(log)
+
+    def remove_all_but(self, names: Collection[str]) -> tuple[int, int]:
+        """Remove the other files of rows, those that no commit names included; how many, and of how many bytes."""
+        count = size = 0
+        with _writing(self.directory):
+            for path in self.directory.glob("*.parquet"):
+                if path.name not in names:
+                    size += path.stat().st_size
+                    path.unlink()
+                    count += 1
+        return count, size
 
 
 def damaged(directory: Path, what: object) -> StateError:
