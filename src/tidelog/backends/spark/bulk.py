@@ -24,11 +24,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.spark import bulk_sizes, frames
-from tidelog.backends.spark.bulk_plan import BulkPlan, plan
+from tidelog.backends.spark.bulk_plan import BulkPlan, Sizes, plan
+from tidelog.backends.spark.bulk_split import in_steps, is_step
 from tidelog.backends.spark.jobs import Jobs
 from tidelog.backends.spark.placement import targets_column
 from tidelog.backends.spark.shard_files import ShardFiles
-from tidelog.backends.spark.shard_rules import over_ids
+from tidelog.backends.spark.shard_rules import IdRules, over_ids
 from tidelog.backends.spark.shard_tasks import Report, Work, read_reports, rule_keys
 from tidelog.errors import BudgetError
 from tidelog.limits import Limits
@@ -102,7 +103,7 @@ def fixpoint(
     chosen = options or BulkOptions()
     started = jobs.actions
     known = bulk_sizes.measure(jobs, stage, rules, lower, seeds, sizes or {}, chosen.small, chosen.few)
-    planned = plan(stage, rules, known)
+    planned = plan(stage, rules, known) or _plan_in_steps(stage, rules, known)
     if planned is None:
         return None
     inputs = {**lower, **seeds}
@@ -116,6 +117,12 @@ def fixpoint(
     finally:
         if files is not None:
             files.remove()
+
+
+def _plan_in_steps(stage: Stage, rules: IdRules, sizes: Sizes) -> BulkPlan | None:
+    """A plan for rules whose facts meet nowhere at once: they meet two at a time."""
+    larger, steps = in_steps(stage, rules.rules)
+    return plan(larger, replace(rules, rules=steps), sizes)
 
 
 class _Run:
@@ -152,7 +159,7 @@ class _Run:
             return None
         facts = {}
         for tag, delivery in enumerate(self._plan.deliveries):
-            if delivery.name == delivery.source:
+            if delivery.name == delivery.source and not is_step(delivery.name):
                 columns = frames.names(max(self._plan.arities[delivery.name], 1))
                 facts[delivery.name] = kept.where(F.col("tag") == tag).select(*columns)
         return BulkResult(facts, self.stats, kept)
@@ -191,7 +198,7 @@ class _Run:
             if frame is not None:
                 arity = max(self._plan.arities[delivery.name], 1)
                 places = targets_column(delivery, [F.col(name) for name in frames.names(arity)], self._shards)
-                parts.append(self._padded(frame, tag, arity, F.explode(places).alias("shard")))
+                parts.append(self._padded(frame, tag, arity, places.alias("shard")))
         if not parts:
             parts.append(self._jobs.spark.createDataFrame([], f"shard int, {self._schema}"))
         return self._exchanged(reduce(DataFrame.unionAll, parts))
@@ -241,7 +248,7 @@ class _Run:
             for shard, number in reports.get(kind, {}).items():
                 stats.facts[shard] += number
         for kind, numbers in reports.items():
-            if kind >= Report.RULE:
+            if kind >= Report.RULE and not is_step(keys[kind - Report.RULE]):
                 stats.derivations[keys[kind - Report.RULE]] += sum(numbers.values())
                 for shard, number in numbers.items():
                     stats.work[shard] += number

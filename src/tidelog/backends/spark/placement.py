@@ -67,21 +67,18 @@ def targets(delivery: Delivery, facts: Ids, shards: int) -> tuple[Ids, Ids]:
 
 
 def targets_column(delivery: Delivery, columns: Sequence[Column], shards: int) -> Column:
-    """As `targets`, for a DataFrame: an array of shards, empty where the fact is not delivered."""
+    """As `targets`, for a DataFrame: the shards of each fact, one row each; none where it is not delivered."""
     everywhere = F.array(*(F.lit(shard) for shard in range(shards)))
-    if delivery.is_everywhere:
-        chosen = everywhere
-    elif delivery.key is None:
-        chosen = F.array(_shard_column(columns, shards))
-    else:
-        key = columns[delivery.key]
-        chosen = F.array(_shard_column([key], shards))
-        if delivery.hot:
-            split = everywhere if delivery.hot_is_everywhere else F.array(_shard_column(columns, shards))
-            chosen = F.when(key.isin(list(delivery.hot)), split).otherwise(chosen)
+    home = _shard_column(columns if delivery.key is None else [columns[delivery.key]], shards)
+    if not (delivery.is_everywhere or delivery.hot or delivery.pattern):
+        return home
+    chosen = everywhere if delivery.is_everywhere else F.array(home)
+    if delivery.hot and delivery.key is not None:
+        split = everywhere if delivery.hot_is_everywhere else F.array(_shard_column(columns, shards))
+        chosen = F.when(columns[delivery.key].isin(list(delivery.hot)), split).otherwise(chosen)
     for column, constant in delivery.pattern:
         chosen = F.when(columns[column] == F.lit(constant), chosen).otherwise(F.array().cast("array<int>"))
-    return chosen
+    return F.explode(chosen)
 
 
 def _everywhere(positions: Ids, shards: int) -> tuple[Ids, Ids]:
