@@ -84,6 +84,21 @@ def test_an_empty_batch_is_remembered(tmp_path):
         assert durable.last_batch == 1
 
 
+def test_only_the_wanted_versions_are_kept(tmp_path, monkeypatch):
+    """A pipeline that runs for months does not fill the disk with its past."""
+    monkeypatch.setattr("tidelog.pipeline.state.FORGET_EVERY", 10)
+    with DurableEngine(tmp_path, RULES, keep_versions=5) as durable:
+        for batch in range(130):
+            durable.apply(inserting((batch, batch)), batch)
+    versions = [info.version for info in read_versions(tmp_path)]
+    assert versions[-1] == 130
+    assert 100 <= versions[0] <= 125
+    assert len(list(tmp_path.glob("*.parquet"))) < 60
+    assert len(Engine.open(tmp_path, version=125)["e"]) == 125
+    with DurableEngine(tmp_path, RULES) as durable:
+        assert durable.last_batch == 129
+
+
 def test_a_changed_rule_file_is_an_incremental_rule_change(tmp_path):
     """Nothing is loaded again; the change says what the new rule brought, and is durable before anything else."""
     begin(tmp_path)

@@ -298,6 +298,25 @@ def test_old_versions_can_be_forgotten(tmp_path, monkeypatch):
     again.save(tmp_path)
 
 
+def test_forgetting_shortens_the_log(tmp_path):
+    """A commit lists the log, so one that grows for ever makes every save slower; a checkpoint stands for the past."""
+    engine = Engine()
+    with StateLog(tmp_path) as log:
+        for number in range(215):
+            engine.apply(insert={"p": [(number,)]})
+            engine.save(log, batch=number)
+        log.forget(before=210)
+        engine.apply(insert={"p": [(-1,)]})
+        engine.save(log)
+    versions = [info.version for info in read_versions(tmp_path)]
+    assert versions[-1] == 216
+    assert 200 <= versions[0] <= 210
+    assert len(Engine.open(tmp_path)["p"]) == 216
+    assert len(Engine.open(tmp_path, version=210)["p"]) == 210
+    with StateLog(tmp_path) as log:
+        assert log.last_batch() == 214
+
+
 # -- an open format ----------------------------------------------------------------------------------------------------
 
 

@@ -29,12 +29,16 @@ from tidelog.state.log import SOURCE, StateLog
 from tidelog.state.programs import ProgramChange, program_change
 from tidelog.state.versions import program_text
 
+FORGET_EVERY = 200
+"""After so many versions those that need not be kept are forgotten."""
+
 
 class DurableEngine:
     """An engine whose every acknowledged update survives the death of the process.
 
     While `is_new`, nothing is stored: load the first facts with `engine.apply`, then `commit`. Otherwise the engine is
     as it was, and `rule_change` is the change that a changed rule file made, None if the file is the same.
+    With `keep_versions` about so many of the last versions can be read later, else all of them.
     """
 
     def __init__(
@@ -47,9 +51,10 @@ class DurableEngine:
         spark: Any = None,  # noqa: ANN401 - a SparkSession, as in Engine
         limits: Limits | None = None,
         source: str = SOURCE,
+        keep_versions: int | None = None,
     ) -> None:
         given = parse(program) if isinstance(program, str) else program
-        self.source = source
+        self.source, self.keep_versions = source, keep_versions
         self.rule_change: Change | None = None
         self._waiting: tuple[int | None, Change] | None = None
         self.log = StateLog(directory)
@@ -100,6 +105,14 @@ class DurableEngine:
         self.engine.save(self.log, batch=batch, source=self.source)
         self.is_new = False
         self._waiting = None
+        if self.keep_versions is not None and self.engine.version % FORGET_EVERY == 0:
+            self._forget(self.engine.version - self.keep_versions)
+
+    def _forget(self, before: int) -> None:
+        """Let go of versions beyond those that are to be kept."""
+        old_enough = [info.version for info in self.log.versions() if info.version <= before]
+        if old_enough:
+            self.log.forget(old_enough[-1])
 
     def _renew(self, given: Program) -> None:
         """Apply what the user changed in the rules since they were last handed over."""

@@ -132,11 +132,17 @@ class StateLog:
             )
         return self._save(snapshot, journal, batch, source)
 
+    def versions(self) -> list[VersionInfo]:
+        """What is stored and not forgotten, the oldest first."""
+        return [] if self._info is None else self._table.infos()
+
     def forget(self, before: int) -> tuple[int, int]:
         """Remove what only versions before the given one need; how many files went, and how many bytes they had."""
         first = stored_version(self._table, before)
         needed = {file.name for file in Table(self.directory, first.commit).files()}
-        return self._table.remove_all_but(needed | self._table.added_since(first.commit))
+        removed = self._table.remove_all_but(needed | self._table.added_since(first.commit))
+        self._table.shorten_log(first.commit)
+        return removed
 
     def _journal(self, snapshot: Snapshot, info: VersionInfo) -> Journal:
         """The engine's journal for this state, if the engine made or read its last version."""

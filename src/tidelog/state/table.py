@@ -84,8 +84,9 @@ class Table:
         return self._described(self.delta.version())
 
     def infos(self) -> list[VersionInfo]:
-        """All versions, the oldest first, up to the present commit."""
-        return [self._described(number) for number in range(self.delta.version() + 1)]
+        """All versions that the log still knows, the oldest first, up to the present commit."""
+        known = sorted(int(path.stem) for path in (self.directory / _LOG).glob(f"{'[0-9]' * 20}.json"))
+        return [self._described(number) for number in known if number <= self.delta.version()]
 
     def files(self) -> list[File]:
         """The files that make up the present version."""
@@ -191,6 +192,20 @@ class Table:
                     path.unlink()
                     count += 1
         return count, size
+
+    def shorten_log(self, commit: int) -> None:
+        """Remove the entries of the log that are not needed to read a commit and those after it.
+
+        A checkpoint sums up all entries before it. Listing the log is part of every commit, so a short one is quick.
+        """
+        log = self.directory / _LOG
+        entries = [path for path in log.iterdir() if path.name[:20].isdigit()]
+        checkpoints = [int(path.name[:20]) for path in entries if path.name.endswith(".checkpoint.parquet")]
+        first = max((number for number in checkpoints if number <= commit), default=0)
+        with _writing(self.directory):
+            for path in entries:
+                if int(path.name[:20]) < first:
+                    path.unlink()
 
 
 def damaged(directory: Path, what: object) -> StateError:
