@@ -41,6 +41,7 @@ from tidelog.planning.lowering import LoweredProgram, lower
 from tidelog.state.journal import Entry, Journals
 
 if TYPE_CHECKING:
+    from tidelog.provenance.proof import Proof
     from tidelog.state.snapshot import StoredState
 
 BACKENDS = ("local", "spark", "auto")
@@ -198,6 +199,18 @@ class Engine:
                 problems += [Problem("E901", f"the materialisation {word}: {fact}") for fact in shown]
         if problems:
             raise LawError(problems)
+
+    def explain(self, relation: str, fact: Sequence[Value]) -> Proof:
+        """Why a fact is there: a shallowest proof, to be printed or walked; E808 if the fact is not there."""
+        from tidelog.provenance.explain import explain
+        from tidelog.provenance.held import HeldFacts
+
+        asked, held = tuple(fact), HeldFacts(self._backend)
+        found = explain(relation, asked, self._program.rules, held) if asked in self[relation] else None
+        if found is None:
+            sentence = f"{print_fact(relation, fact)} is not in the materialisation"
+            raise UsageError.of("E808", sentence, remedy="only facts that are there have a proof; see engine.query")
+        return found
 
     # -- keeping ---------------------------------------------------------------------------------------------------
 

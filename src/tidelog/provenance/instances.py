@@ -1,0 +1,190 @@
+"""Rule instances that derive a given fact.
+
+What      : `instances` finds the ways in which one rule derives one fact from the facts that are there.
+Idea      : bind the head's variables, then take the body apart: whatever can be decided now is decided, otherwise the
+            atom with the most bound columns is matched. Facts are looked up by pattern, so an index serves them.
+Invariant : negated atoms and aggregates are judged over the same facts, which is right because they lie in lower
+            strata.
+Never     : nothing is derived and no proof is built.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from tidelog.analysis.grouping import inner_variables
+from tidelog.language.printer import print_fact, print_literal, print_value
+from tidelog.language.terms import (
+    Aggregate,
+    Atom,
+    Call,
+    Comparison,
+    Constant,
+    Literal,
+    Negation,
+    Rule,
+    Term,
+    Value,
+    Variable,
+    variables,
+)
+from tidelog.language.values import aggregate, apply, compare, identity
+
+Bound = dict[str, Value]
+Fact = tuple[str, tuple[Value, ...]]
+
+
+class Facts(Protocol):
+    """The materialisation, as far as proofs need it."""
+
+    def matching(self, pattern: Atom) -> Iterable[tuple[Value, ...]]:
+        """The facts that match constants and repeated variables."""
+
+    def is_explicit(self, relation: str, values: tuple[Value, ...]) -> bool:
+        """Whether a fact needs no rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A rule applied: the facts of its positive atoms in their order, and the other literals in words."""
+
+    rule: Rule
+    premises: tuple[Fact, ...]
+    conditions: tuple[str, ...]
+
+
+def instances(rule: Rule, fact: Fact, facts: Facts) -> Iterator[Instance]:
+    """Every instance of the rule whose head is the fact."""
+    relation, values = fact
+    if rule.head.relation != relation or len(rule.head.terms) != len(values):
+        return
+    head = [Comparison("=", term, Constant(value)) for term, value in zip(rule.head.terms, values)]
+    scope = _scope(rule.body) | {variable.name for variable in variables(rule.head)}
+    for bound in _solve([*head, *rule.body], {}, scope, facts):
+        atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
+        premises = tuple((atom.relation, tuple(_value(term, bound) for term in atom.terms)) for atom in atoms)
+        others = [literal for literal in rule.body if not isinstance(literal, Atom)]
+        yield Instance(rule, premises, tuple(_told(literal, bound) for literal in others))
+
+
+def _solve(goals: Sequence[Literal], bound: Bound, scope: set[str], facts: Facts) -> Iterator[Bound]:
+    """Every way to make all goals true."""
+    if not goals:
+        yield bound
+        return
+    goal = next((goal for goal in goals if _is_ready(goal, bound, scope)), None)
+    if goal is None:
+        goal = max((one for one in goals if isinstance(one, Atom)), key=lambda atom: _known(atom, bound))
+    rest = [other for other in goals if other is not goal]
+    for extended in _true(goal, bound, scope, facts):
+        yield from _solve(rest, extended, scope, facts)
+
+
+def _true(goal: Literal, bound: Bound, scope: set[str], facts: Facts) -> Iterator[Bound]:
+    """The extensions of a substitution that make one goal true."""
+    match goal:
+        case Atom():
+            yield from _matched(goal, bound, facts)
+        case Negation(atom=atom):
+            if not any(True for _ in _matched(atom, bound, facts)):
+                yield bound
+        case Comparison(op=op, left=left, right=right):
+            yield from _compared(op, left, right, bound)
+        case Aggregate(result=result):
+            value = _aggregated(goal, bound, scope, facts)
+            if value is not None:
+                yield from _compared("=", result, Constant(value), bound)
+
+
+def _matched(atom: Atom, bound: Bound, facts: Facts) -> Iterator[Bound]:
+    known = [Constant(_value(term, bound)) if _is_bound(term, bound) else term for term in atom.terms]
+    pattern = Atom(atom.relation, tuple(term if not isinstance(term, Call) else Variable("_:call") for term in known))
+    for values in facts.matching(pattern):
+        extended = dict(bound)
+        later = []
+        for term, value in zip(known, values):
+            if isinstance(term, Variable):
+                extended[term.name] = value
+            elif isinstance(term, Call):
+                later.append((term, value))
+        if all(identity(_value(term, extended)) == identity(value) for term, value in later):
+            yield extended
+
+
+def _compared(op: str, left: Term, right: Term, bound: Bound) -> Iterator[Bound]:
+    for one, other in ((left, right), (right, left)):
+        if op == "=" and isinstance(one, Variable) and one.name not in bound:
+            yield {**bound, one.name: _value(other, bound)}
+            return
+    if compare(op, _value(left, bound), _value(right, bound)):
+        yield bound
+
+
+def _aggregated(goal: Aggregate, bound: Bound, scope: set[str], facts: Facts) -> Value | None:
+    """The aggregate's value for the group that the substitution names."""
+    inner = {variable.name for variable in inner_variables(goal)}
+    group = {name: value for name, value in bound.items() if name in inner and name in scope}
+    found: dict[object, Value] = {}
+    for each in _solve(goal.body, group, _scope(goal.body) | set(group), facts):
+        key = tuple(sorted((name, identity(value)) for name, value in each.items()))
+        found[repr(key)] = 0 if goal.value is None else _value(goal.value, each)
+    return aggregate(goal.function, list(found.values()))
+
+
+def _is_ready(goal: Literal, bound: Bound, scope: set[str]) -> bool:
+    """Whether a goal can be decided without matching an atom."""
+    match goal:
+        case Comparison(op=op, left=left, right=right):
+            open_ = [side for side in (left, right) if not _is_bound(side, bound)]
+            return not open_ or (op == "=" and len(open_) == 1 and isinstance(open_[0], Variable))
+        case Negation():
+            return all(variable.name in bound or variable.name not in scope for variable in variables(goal))
+        case Aggregate(result=result):
+            inner = {variable.name for variable in inner_variables(goal)} & scope
+            return inner <= bound.keys() and (isinstance(result, Variable) or _is_bound(result, bound))
+    return False
+
+
+def _scope(body: Iterable[Literal]) -> set[str]:
+    """The variables that a body binds outside negations and aggregates."""
+    found: set[str] = set()
+    for literal in body:
+        if isinstance(literal, Aggregate):
+            found |= {variable.name for variable in variables(literal.result)}
+        elif not isinstance(literal, Negation):
+            found |= {variable.name for variable in variables(literal)}
+    return found
+
+
+def _known(atom: Atom, bound: Bound) -> int:
+    return sum(_is_bound(term, bound) for term in atom.terms)
+
+
+def _is_bound(term: Term, bound: Bound) -> bool:
+    return all(variable.name in bound for variable in variables(term))
+
+
+def _value(term: Term, bound: Bound) -> Value:
+    match term:
+        case Variable(name=name):
+            return bound[name]
+        case Constant(value=value):
+            return value
+        case Call(function=function, arguments=arguments):
+            return apply(function, [_value(argument, bound) for argument in arguments])
+
+
+def _told(literal: Literal, bound: Bound) -> str:
+    """A literal that is no atom, in words, with the values of this instance."""
+    match literal:
+        case Negation(atom=atom) if all(_is_bound(term, bound) for term in atom.terms):
+            return f"there is no {print_fact(atom.relation, [_value(term, bound) for term in atom.terms])}"
+        case Negation():
+            return f"there is no fact for {print_literal(literal.atom)}"
+        case Comparison(op=op, left=left, right=right):
+            return f"{print_value(_value(left, bound))} {op} {print_value(_value(right, bound))}"
+        case Aggregate(result=result):
+            return f"{print_value(_value(result, bound))} is the {literal.function} in {print_literal(literal)}"
+    return print_literal(literal)

@@ -1,0 +1,1 @@
+"""Proofs: found by one hand, checked by another."""
