@@ -1,12 +1,14 @@
 """Bulk work: a whole stage derived on Spark by the compiled kernels of the local backend.
 
 What      : `fixpoint` gives all facts of a stage from its explicit facts and the relations below.
-Idea      : Spark partitions and exchanges, our kernels compute (SPARK.md): facts are spread over shards (bulk_plan.py), one
-            Arrow task per shard runs the local fixpoint (shard.py), and facts that belong to other shards are exchanged
-            in rounds until none is. A stage that preserves an argument takes one round, without exchange.
-Invariant : the result is the same for every number of shards, and None rather than wrong: where ids do not carry what a
-            rule computes with, or facts cannot meet, the caller's other path has to do it.
-Cost      : docs/scaling.md. One Spark job per round, plus one each for relations had in full, hot keys, and the result.
+Idea      : Spark partitions and exchanges, our kernels compute (SPARK.md): facts are spread over shards
+            (bulk_plan.py), one Arrow task per shard runs the local fixpoint (shard.py), and facts that belong to
+            other shards are exchanged in rounds until none is. A stage that preserves an argument takes one round,
+            without exchange.
+Invariant : the result is the same for every number of shards, and None rather than wrong: where ids do not carry what
+            a rule computes with, or facts cannot meet, the caller's other path has to do it.
+Cost      : docs/scaling.md. One Spark job per round, plus one each for relations had in full, hot keys, and the
+            result.
 Departures: from textbook rounds: a shard does not wait for the others while it has something to derive.
 """
 
@@ -20,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.spark import bulk_sizes, frames
@@ -38,9 +40,12 @@ from tidelog.planning.lowered import Stage
 
 @dataclass(frozen=True)
 class BulkOptions:
-    """What may be tuned. Relations below with at most `small` facts, and patterns of the stage's own with at most `few`,
-    are given to every shard; keys are searched for hot ones from `skew_from` facts on. `directory` is where shards keep
-    their facts between rounds: reachable by every executor under this address; on one machine a temporary one."""
+    """What may be tuned.
+
+    Relations below with at most `small` facts, and patterns of the stage's own with at most `few`, are given to every
+    shard; keys are searched for hot ones from `skew_from` facts on. `directory` is where shards keep their facts
+    between rounds: reachable by every executor under this address; on one machine a temporary one.
+    """
 
     small: int = 5_000_000
     few: int = 20_000
@@ -89,7 +94,7 @@ def fixpoint(
     sizes: Mapping[str, int] | None = None,
     limits: Limits | None = None,
     options: BulkOptions | None = None,
-    on_round: Rounds = lambda number, exchanged: None,
+    on_round: Rounds | None = None,
 ) -> BulkResult | None:
     """All facts of a stage; None if this path cannot derive them (a group rule, functions on strings, ...).
 
@@ -113,7 +118,8 @@ def fixpoint(
         return None
     run = _Run(jobs, planned, inputs, partitions, limits or Limits(), files, on_round)
     try:
-        return run.result(started)
+        found = run.result(started)
+        return found and replace(found, facts={**seeds, **found.facts})
     finally:
         if files is not None:
             files.remove()
@@ -136,7 +142,7 @@ class _Run:
         shards: int,
         limits: Limits,
         files: ShardFiles | None,
-        on_round: Rounds,
+        on_round: Rounds | None,
     ) -> None:
         self._jobs, self._plan, self._inputs, self._shards = jobs, planned, inputs, shards
         self._on_round = on_round
@@ -183,7 +189,8 @@ class _Run:
             if exchanged is None:
                 return None
             self.stats.rounds += 1
-            self._on_round(self.stats.rounds, exchanged)
+            if self._on_round is not None:
+                self._on_round(self.stats.rounds, exchanged)
             if not exchanged:
                 break
             self._work = self._work.next_round()
@@ -218,14 +225,15 @@ class _Run:
             if name in self._inputs
         ]
         if not parts:
-            return pa.table({"tag": pa.array([], pa.int32()), **{name: pa.array([], pa.int64()) for name in frames.names(width)}})
+            return pa.table(
+                {"tag": pa.array([], pa.int32()), **{name: pa.array([], pa.int64()) for name in frames.names(width)}}
+            )
         return self._jobs.run(lambda: reduce(DataFrame.unionAll, parts).toArrow())
 
-    def _padded(self, frame: DataFrame, tag: int, arity: int, *first: object, width: int | None = None) -> DataFrame:
-        zero = F.lit(0).cast("long")
+    def _padded(self, frame: DataFrame, tag: int, arity: int, *first: Column, width: int | None = None) -> DataFrame:
         names = frames.names(self._work.width if width is None else width)
-        columns = [F.col(name) if at < arity else zero.alias(name) for at, name in enumerate(names)]
-        return frame.select(*first, F.lit(tag).cast("int").alias("tag"), *columns)  # type: ignore[arg-type]
+        columns = [F.col(name) if at < arity else F.lit(0).cast("long").alias(name) for at, name in enumerate(names)]
+        return frame.select([*first, F.lit(tag).cast("int").alias("tag"), *columns])
 
     def _account(self, table: pa.Table) -> int | None:
         """Take over what the shards report; how many facts they sent, None if they need values."""
@@ -233,7 +241,9 @@ class _Run:
         stopped = max(reports.get(Report.STOPPED, {}).values(), default=0)
         if stopped:
             raise BudgetError.of(
-                f"E{stopped}", "a shard has used up its budget; the last good version is intact", remedy="raise the limit"
+                f"E{stopped}",
+                "a shard has used up its budget; the last good version is intact",
+                remedy="raise the limit",
             )
         if Report.VALUES in reports:
             return None
@@ -244,8 +254,8 @@ class _Run:
         stats.exchanged += sent
         stats.bytes_exchanged += received * (4 + 8 * self._work.width)
         stats.local_rounds += max(reports.get(Report.ROUNDS, {}).values(), default=0)
-        for kind in (Report.FACTS, Report.NEW):
-            for shard, number in reports.get(kind, {}).items():
+        for held in (Report.FACTS, Report.NEW):
+            for shard, number in reports.get(held, {}).items():
                 stats.facts[shard] += number
         for kind, numbers in reports.items():
             if kind >= Report.RULE and not is_step(keys[kind - Report.RULE]):

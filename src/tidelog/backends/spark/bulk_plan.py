@@ -1,16 +1,16 @@
 """How a stage is spread over shards.
 
-What      : for every rule, which facts have to meet and where; from that the deliveries of every relation, and the rules
-            as a shard runs them.
-Idea      : small relations are given whole to every shard, the others are partitioned. A rule with one partitioned atom
-            runs where the atom's fact lives; a rule with several runs at the shard of a variable that they share, and
-            their facts are delivered there. Every relation of the stage has one home per fact (its *primary*
-            delivery), by a column or by the whole fact. If the column that decides the head's home holds the variable
-            that decides where the rule runs, the head is already at home: an argument that the recursion preserves
-            makes the whole stage free of exchanges (the decomposable programs of Wolfson and Silberschatz 1988).
-            Columns are chosen to make as many rules free of exchanges as possible.
-Invariant : correct for every choice: whether a fact is at home is computed per fact, never assumed, except in a plan that
-            is free of exchanges as a whole.
+What      : for every rule, which facts have to meet and where; from that the deliveries of every relation, and the
+            rules as a shard runs them.
+Idea      : small relations are given whole to every shard, the others are partitioned. A rule with one partitioned
+            atom runs where the atom's fact lives; a rule with several runs at the shard of a variable that they
+            share, and their facts are delivered there. Every relation of the stage has one home per fact (its
+            *primary* delivery), by a column or by the whole fact. If the column that decides the head's home holds
+            the variable that decides where the rule runs, the head is already at home: an argument that the recursion
+            preserves makes the whole stage free of exchanges (the decomposable programs of Wolfson and Silberschatz
+            1988). Columns are chosen to make as many rules free of exchanges as possible.
+Invariant : correct for every choice: whether a fact is at home is computed per fact, never assumed, except in a plan
+            that is free of exchanges as a whole.
 Never     : no data beyond sizes; no Spark.
 """
 
@@ -24,7 +24,7 @@ from tidelog.backends.spark import ids
 from tidelog.backends.spark.placement import Delivery
 from tidelog.backends.spark.shard_rules import IdRules
 from tidelog.language.terms import Atom, Constant, Negation, Term, Variable
-from tidelog.planning.lowered import LoweredRule, Stage
+from tidelog.planning.lowered import BodyLiteral, LoweredRule, Stage
 
 _COMBINATIONS = 4096
 _EXIT, _RECURSIVE, _AT_HOME = 0.5, 1.0, 0.25
@@ -194,18 +194,20 @@ class _Layouts:
         variable: Variable,
         head: Variable | None,
     ) -> _Layout:
-        """The partitioned atoms meet at the shard of a variable. One side of a hot key is spread: an atom that is at home
-        there if possible; the others of a hot key go everywhere."""
+        """The partitioned atoms meet at the shard of a variable.
+
+        One side of a hot key is spread, an atom that is at home there if possible; the others go everywhere.
+        """
         columns = {at: _terms(rule, at).index(variable) for at in large}
         at_home = [
             at for at in large if isinstance(rule.body[at], Atom) and keys.get(_relation(rule, at), -1) == columns[at]
         ]
         spread = next(iter(at_home), next(at for at in large if isinstance(rule.body[at], Atom)))
-        deliveries = {
-            at: Delivery("", _relation(rule, at), columns[at], _needed_pattern(self, rule, at, at == spread and bool(at_home)),
-                         hot_is_everywhere=at != spread)
-            for at in large
-        }  # fmt: skip
+        deliveries = {}
+        for at in large:
+            pattern = () if at == spread and at_home else self._needed_pattern(rule, at)
+            is_copied = at != spread
+            deliveries[at] = Delivery("", _relation(rule, at), columns[at], pattern, hot_is_everywhere=is_copied)
         return self._spread(rule, deliveries, variable == head, _AT_HOME if at_home else 0.0)
 
     def _spread(self, rule: LoweredRule, deliveries: dict[int, Delivery], is_local: bool, bonus: float) -> _Layout:
@@ -221,6 +223,11 @@ class _Layouts:
         """The constants of an atom as ids, by column."""
         as_id = ids.of_value if self._rules.is_numeric else int
         return tuple((at, as_id(term.value)) for at, term in enumerate(atom.terms) if isinstance(term, Constant))
+
+    def _needed_pattern(self, rule: LoweredRule, at: int) -> tuple[tuple[int, int], ...]:
+        """A copy needs only the facts with the atom's constants."""
+        literal = rule.body[at]
+        return self.pattern(literal) if isinstance(literal, Atom) else ()
 
     def _is_large(self, rule: LoweredRule, at: int) -> bool:
         literal = rule.body[at]
@@ -242,12 +249,6 @@ class _Layouts:
 def skeleton(atom: Atom) -> Atom:
     """An atom up to its variables: what a pattern is known by."""
     return Atom(atom.relation, tuple(term if isinstance(term, Constant) else Variable("_") for term in atom.terms))
-
-
-def _needed_pattern(layouts: _Layouts, rule: LoweredRule, at: int, is_home: bool) -> tuple[tuple[int, int], ...]:
-    """A copy needs only the facts with the atom's constants; the home has all facts."""
-    literal = rule.body[at]
-    return layouts.pattern(literal) if isinstance(literal, Atom) and not is_home else ()
 
 
 def _terms(rule: LoweredRule, at: int) -> tuple[Term, ...]:
@@ -285,7 +286,7 @@ def _numbered(found: Delivery | None, named: dict[Delivery, Delivery]) -> Delive
 
 
 def _renamed(rule: LoweredRule, deliveries: Sequence[Delivery | None]) -> LoweredRule:
-    body = []
+    body: list[BodyLiteral] = []
     for literal, delivery in zip(rule.body, deliveries):
         match literal:
             case Atom(_, terms) if delivery is not None:

@@ -1,7 +1,7 @@
 """What bulk planning has to know about data: sizes, patterns, hot keys.
 
-What      : counts relations whose size nobody knows and patterns of the stage's own facts, in one job; finds keys that own
-            so large a part of the facts that one shard would do most of the work.
+What      : counts relations whose size nobody knows and patterns of the stage's own facts, in one job; finds keys
+            that own so large a part of the facts that one shard would do most of the work.
 Invariant : everything measured here changes costs only, never results.
 Never     : no choice of deliveries (bulk_plan.py).
 """
@@ -87,7 +87,10 @@ def with_hot_keys(
 def _count(jobs: Jobs, wanted: list[DataFrame]) -> list[int]:
     if not wanted:
         return []
-    parts = [frame.agg(F.count(F.lit(1)).alias("count")).select(F.lit(at).alias("at"), "count") for at, frame in enumerate(wanted)]
+    parts = [
+        frame.agg(F.count(F.lit(1)).alias("count")).select(F.lit(at).alias("at"), "count")
+        for at, frame in enumerate(wanted)
+    ]
     table = jobs.run(lambda: reduce(DataFrame.unionAll, parts).toArrow())
     found = dict(zip(table.column("at").to_pylist(), table.column("count").to_pylist()))
     return [found[at] for at in range(len(wanted))]

@@ -1,11 +1,11 @@
 """Rules in two-way steps, for relations that are too large to be had in full.
 
-What      : a rule whose partitioned facts share no variable becomes a chain of rules with two atoms each, through relations
-            of our own that hold the variables still needed.
-Idea      : the left-deep join of every database; each step is exchanged like any other fact, so the chain needs no other
-            machinery, and semi-naive evaluation of the steps repeats no work.
-Invariant : the chain derives the heads of the rule and nothing else outside our own relations; the last step carries the
-            rule's key.
+What      : a rule whose partitioned facts share no variable becomes a chain of rules with two atoms each, through
+            relations of our own that hold the variables still needed.
+Idea      : the left-deep join of every database; each step is exchanged like any other fact, so the chain needs no
+            other machinery, and semi-naive evaluation of the steps repeats no work.
+Invariant : the chain derives the heads of the rule and nothing else outside our own relations; the last step carries
+            the rule's key.
 Never     : no data.
 
     s(x, y) :- e(a, x), s(a, b), e(b, y).      becomes      @step(x, b) :- e(a, x), s(a, b).
@@ -43,7 +43,11 @@ def _steps(rule: LoweredRule, number: int) -> list[LoweredRule]:
     bound = {variable for atom in atoms for variable in variables(atom)}
     negated = [literal for literal in rule.body if isinstance(literal, Negation)]
     apart = [one for one in negated if atoms and bound.issuperset(_shared(rule, one))]
-    late = [literal for literal in rule.body if isinstance(literal, Comparison) or literal in negated and literal not in apart]
+    late = [
+        literal
+        for literal in rule.body
+        if isinstance(literal, Comparison) or (literal in negated and literal not in apart)
+    ]
     chain: list[BodyLiteral] = [*atoms, *apart]
     if len(chain) < 3:
         return [rule]
@@ -51,7 +55,9 @@ def _steps(rule: LoweredRule, number: int) -> list[LoweredRule]:
     before: BodyLiteral = chain[0]
     for at, literal in enumerate(chain[1:-1], start=1):
         needed = {v for part in (rule.head, *chain[at + 1 :], *late) for v in variables(part)}
-        here = dict.fromkeys(v for part in (before, literal if isinstance(literal, Atom) else None) if part for v in variables(part))
+        here = dict.fromkeys(
+            v for part in (before, literal if isinstance(literal, Atom) else None) if part for v in variables(part)
+        )
         head = Atom(f"{STEP}{number}.{at}", tuple(variable for variable in here if variable in needed))
         found.append(LoweredRule(STEP, head, (before, literal), rule.source))
         before = head

@@ -6,8 +6,8 @@ Idea      : a fact goes to the shard of one of its columns, so that facts that j
             fact, which balances whatever the data are; or everywhere. A *hot* key, one that owns a large part of the
             facts, is split: one side of its joins is spread over all shards, the other goes everywhere.
 Source    : the skew join of Xu et al. 2008 ("Handling data skew in parallel joins in shared-nothing systems").
-Invariant : the same fact goes to the same shards, whoever computes it and however often: a multiplicative hash modulo a
-            prime that fits 62 bits, because Spark's arithmetic raises on overflow.
+Invariant : the same fact goes to the same shards, whoever computes it and however often: a multiplicative hash modulo
+            a prime that fits 62 bits, because Spark's arithmetic raises on overflow.
 Never     : no rules and no session.
 """
 
@@ -32,8 +32,8 @@ _BITS = 31
 class Delivery:
     """Facts of `source` are needed as `name`, at the shard of their column `key` (None: of the whole fact).
 
-    Only facts with the constants of `pattern` (column, id) are. `is_everywhere`: at every shard. `hot` are the keys that
-    are split: spread by the whole fact, or if `hot_is_everywhere` copied to every shard.
+    Only facts with the constants of `pattern` (column, id) are. `is_everywhere`: at every shard. `hot` are the keys
+    that are split: spread by the whole fact, or if `hot_is_everywhere` copied to every shard.
     """
 
     name: str

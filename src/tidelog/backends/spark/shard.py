@@ -1,12 +1,12 @@
 """One shard: the local fixpoint of a stage over the facts that were delivered here.
 
-What      : takes facts, runs the stage's rules with the compiled kernels of the local backend until nothing new follows,
-            and says which facts are new here and which belong elsewhere.
-Idea      : semi-naive rounds as in maintenance/seminaive.py; a derived fact is sent to every shard that needs it, and joins
-            in here only if this is one of them. Facts that were sent stay stored without being present, so that a
-            shard sends a fact once.
-Invariant : `receive` and `run` may come in any order and any number; present facts are exactly those delivered here, and
-            every instance over present facts has been enumerated once.
+What      : takes facts, runs the stage's rules with the compiled kernels of the local backend until nothing new
+            follows, and says which facts are new here and which belong elsewhere.
+Idea      : semi-naive rounds as in maintenance/seminaive.py; a derived fact is sent to every shard that needs it, and
+            joins in here only if this is one of them. Facts that were sent stay stored without being present, so that
+            a shard sends a fact once.
+Invariant : `receive` and `run` may come in any order and any number; present facts are exactly those delivered here,
+            and every instance over present facts has been enumerated once.
 Never     : no Spark: a shard is plain data and kernels.
 """
 

@@ -2,8 +2,8 @@
 
 What      : a folder per run: the facts every shard has in full, the facts of each shard by round, and what each shard
             sent in each round, as Arrow files.
-Idea      : a round reads the folder and adds to it, so nothing that a lost executor held is needed, no lineage grows, and
-            only facts that move go through Spark's exchange.
+Idea      : a round reads the folder and adds to it, so nothing that a lost executor held is needed, no lineage grows,
+            and only facts that move go through Spark's exchange.
 Invariant : a file appears whole or not at all, and a task that runs again writes the same facts.
 Never     : no rules. The folder must be reachable by the driver and by every executor under the same address.
 """

@@ -144,8 +144,7 @@ class Work:
         assert self.files is not None
         for table in self.files.state(number, self.round):
             for tag, facts in self._by_tag(table.to_batches()):
-                name, facts = self._narrow(tag, facts)
-                shard.know(name, facts)
+                shard.know(*self._narrow(tag, facts))
         if self.round:
             shard.resume()
         return shard
