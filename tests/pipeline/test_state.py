@@ -112,6 +112,18 @@ def test_a_changed_rule_file_is_an_incremental_rule_change(tmp_path):
         assert durable.rule_change.deleted.total == 3
 
 
+def test_facts_in_a_rule_file_come_and_go_with_it(tmp_path):
+    """They are the user's facts like any others; a line that is added or removed is not overlooked."""
+    with DurableEngine(tmp_path, RULES + "e(1, 2). e(1, 2.0).") as durable:
+        durable.commit()
+    with DurableEngine(tmp_path, RULES + "e(1, 2.0). e(7, 8).") as durable:
+        assert set(durable.rule_change.inserted["e"]) == {(7, 8)}
+        assert [tuple(map(repr, fact)) for fact in durable.rule_change.deleted["e"]] == [("1", "2")]
+        durable.engine.verify()
+    with DurableEngine(tmp_path, RULES + "e(7, 8). e(1, 2.0).") as durable:
+        assert durable.rule_change is None
+
+
 def test_rules_that_came_by_update_survive_a_restart(tmp_path):
     """The rule file is compared with what it was, not with what updates made of it."""
     begin(tmp_path)

@@ -22,12 +22,11 @@ from tidelog.changes.update import Update
 from tidelog.engine import Engine
 from tidelog.errors import StateError
 from tidelog.language.parser import parse
-from tidelog.language.printer import print_rule
+from tidelog.language.printer import print_program, print_rule
 from tidelog.language.terms import Program
 from tidelog.limits import Limits
 from tidelog.state.log import SOURCE, StateLog
 from tidelog.state.programs import ProgramChange, program_change
-from tidelog.state.versions import program_text
 
 FORGET_EVERY = 200
 """After so many versions those that need not be kept are forgotten."""
@@ -63,7 +62,7 @@ class DurableEngine:
             self.is_new = self.log.is_empty
             if self.is_new:
                 self.engine = Engine(given, strategy=strategy or "auto", **options)
-                self.log.give(program_text(given))
+                self.log.give(print_program(given))
             else:
                 self.engine = Engine.open(self.log, strategy=strategy, **options)
                 self._renew(given)
@@ -106,13 +105,7 @@ class DurableEngine:
         self.is_new = False
         self._waiting = None
         if self.keep_versions is not None and self.engine.version % FORGET_EVERY == 0:
-            self._forget(self.engine.version - self.keep_versions)
-
-    def _forget(self, before: int) -> None:
-        """Let go of versions beyond those that are to be kept."""
-        old_enough = [info.version for info in self.log.versions() if info.version <= before]
-        if old_enough:
-            self.log.forget(old_enough[-1])
+            self.log.forget_all_but(self.keep_versions)
 
     def _renew(self, given: Program) -> None:
         """Apply what the user changed in the rules since they were last handed over."""
@@ -126,13 +119,14 @@ class DurableEngine:
         wanted = program_change(parse(before), given)
         change = self._possible(wanted)
         if wanted:
-            self.log.give(program_text(given))
+            self.log.give(print_program(given))
         if change:
-            self.rule_change = self.engine.apply(add_rules=change.add_rules, remove_rules=change.remove_rules)
+            self.rule_change = self.engine.apply(None, change.delete, change.add_rules, change.remove_rules)
         if wanted:
             self.commit()
 
     def _possible(self, change: ProgramChange) -> ProgramChange:
         """A rule change without the rules that an update has removed in the meantime."""
         present = {print_rule(rule) for rule in self.engine.program.rules}
-        return ProgramChange(change.add_rules, tuple(rule for rule in change.remove_rules if rule in present))
+        removed = tuple(rule for rule in change.remove_rules if rule in present)
+        return ProgramChange(change.add_rules, removed, change.delete)

@@ -132,16 +132,19 @@ class StateLog:
             )
         return self._save(snapshot, journal, batch, source)
 
-    def versions(self) -> list[VersionInfo]:
-        """What is stored and not forgotten, the oldest first."""
-        return [] if self._info is None else self._table.infos()
-
     def forget(self, before: int) -> tuple[int, int]:
         """Remove what only versions before the given one need; how many files went, and how many bytes they had."""
-        first = stored_version(self._table, before)
-        needed = {file.name for file in Table(self.directory, first.commit).files()}
-        removed = self._table.remove_all_but(needed | self._table.added_since(first.commit))
-        self._table.shorten_log(first.commit)
+        return self._forget(stored_version(self._table, before).commit)
+
+    def forget_all_but(self, commits: int) -> tuple[int, int]:
+        """As `forget`, but keep what so many of the last commits need."""
+        first = -1 if self._info is None else self._info.commit - commits + 1
+        return self._forget(first) if first > self._table.commits()[0] else (0, 0)
+
+    def _forget(self, commit: int) -> tuple[int, int]:
+        needed = {file.name for file in Table(self.directory, commit).files()}
+        removed = self._table.remove_all_but(needed | self._table.added_since(commit))
+        self._table.shorten_log(commit)
         return removed
 
     def _journal(self, snapshot: Snapshot, info: VersionInfo) -> Journal:

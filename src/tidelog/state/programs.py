@@ -1,30 +1,33 @@
 """From the stored rules to the rules of today.
 
-What      : `program_change` says which rules have to be added and removed, so that a changed rule file is applied as an
-            incremental rule change instead of a new materialisation.
-Invariant : applying the change to an engine with the program `before` gives it the rules of `after`; rules that differ
-            only in the names of variables are the same.
-Never     : facts written in a program are no part of the comparison.
+What      : `program_change` says which rules and which facts of a rule file have to be added and removed, so that a
+            changed file is applied as one incremental update instead of a new materialisation.
+Invariant : applying the change to an engine with the program `before` gives it the rules and facts of `after`; rules
+            that differ only in the names of variables are the same.
+Never     : nothing is applied here.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from tidelog.errors import StateError
 from tidelog.language.printer import canonical_text, print_program, print_rule
-from tidelog.language.terms import Program, Rule
+from tidelog.language.terms import Program, Rule, Value
 
 
 @dataclass(frozen=True, slots=True)
 class ProgramChange:
-    """What `engine.apply` has to be given: text of rules and declarations to add, and rules to remove."""
+    """What `engine.apply` has to be given: rules, facts and declarations to add as text, and what has to go."""
 
     add_rules: str = ""
     remove_rules: tuple[str, ...] = ()
+    delete: Mapping[str, list[tuple[Value, ...]]] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.add_rules or self.remove_rules)
+        return bool(self.add_rules or self.remove_rules or self.delete)
 
 
 def program_change(before: Program, after: Program) -> ProgramChange:
@@ -42,7 +45,18 @@ def program_change(before: Program, after: Program) -> ProgramChange:
     removed = tuple(print_rule(rule) for rule in before.rules if _identity(rule) not in wanted)
     rules = tuple(rule for rule in after.rules if _identity(rule) not in known)
     declarations = tuple(one for one in after.declarations if one not in before.declarations)
-    return ProgramChange(print_program(Program(rules, (), declarations)), removed)
+    written = set(before.facts)
+    facts = tuple(fact for fact in after.facts if fact not in written)
+    return ProgramChange(print_program(Program(rules, facts, declarations)), removed, _gone(before, after))
+
+
+def _gone(before: Program, after: Program) -> dict[str, list[tuple[Value, ...]]]:
+    """The facts that are no longer written in the program."""
+    kept, gone = set(after.facts), defaultdict[str, list[tuple[Value, ...]]](list)
+    for fact in before.facts:
+        if fact not in kept:
+            gone[fact.relation].append(tuple(constant.value for constant in fact.values))
+    return dict(gone)
 
 
 def _identity(rule: Rule) -> tuple[str | None, str]:

@@ -85,8 +85,11 @@ class Table:
 
     def infos(self) -> list[VersionInfo]:
         """All versions that the log still knows, the oldest first, up to the present commit."""
-        known = sorted(int(path.stem) for path in (self.directory / _LOG).glob(f"{'[0-9]' * 20}.json"))
-        return [self._described(number) for number in known if number <= self.delta.version()]
+        return [self._described(number) for number in self.commits() if number <= self.delta.version()]
+
+    def commits(self) -> list[int]:
+        """The numbers of the commits that the log still knows, in order."""
+        return sorted(int(path.stem) for path in (self.directory / _LOG).glob(f"{'[0-9]' * 20}.json"))
 
     def files(self) -> list[File]:
         """The files that make up the present version."""
