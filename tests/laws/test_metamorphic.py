@@ -9,25 +9,35 @@ from itertools import cycle
 
 import pytest
 
-from tests.differential.engines import Change, Declined, Factory, Facts, NetChange, ReferenceEngine, engines_under_test
+from tests.differential.engines import (
+    STRATEGIES,
+    Change,
+    Declined,
+    Factory,
+    Facts,
+    NetChange,
+    ReferenceEngine,
+    public_engines,
+    reference_engines,
+)
 from tests.differential.updates import draw_case
 from tests.laws.metamorphic import LAWS
 from tidelog.language.terms import Program
 from tidelog.reference.recompute import Recompute
 
-ENGINES: dict[str, Factory] = engines_under_test()
+ENGINES: dict[str, dict[str, Factory]] = {"reference": reference_engines(), "public": public_engines(STRATEGIES)}
 
-FAST, LONG = 45, 750
-"""Cases per law: 7 laws make 315 and 5,250."""
+FAST, LONG = {"reference": 24, "public": 30}, {"reference": 360, "public": 720}
+"""Cases per law: 7 laws make 210 and 5,040 for the public engine, and others for the reference algorithms."""
 
 FIRST_SEED = 1_000_000
 """Other cases than those of the differential tests."""
 
 
-def keep(law: str, first: int, count: int) -> None:
+def keep(law: str, kind: str, first: int, count: int) -> None:
     """Check a law on so many cases, dealt out to the engines by turns."""
     kept = 0
-    for seed, (name, factory) in zip(range(first, first + count), cycle(ENGINES.items())):
+    for seed, (name, factory) in zip(range(first, first + count), cycle(ENGINES[kind].items())):
         try:
             LAWS[law](draw_case(seed), factory)
             kept += 1
@@ -38,17 +48,19 @@ def keep(law: str, first: int, count: int) -> None:
     assert kept >= count * 0.8
 
 
+@pytest.mark.parametrize("kind", ENGINES)
 @pytest.mark.parametrize("law", LAWS)
-def test_engines_keep_the_laws(law: str) -> None:
+def test_engines_keep_the_laws(law: str, kind: str) -> None:
     """What carries no meaning changes no answer."""
-    keep(law, FIRST_SEED, FAST)
+    keep(law, kind, FIRST_SEED, FAST[kind])
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("kind", ENGINES)
 @pytest.mark.parametrize("law", LAWS)
-def test_engines_keep_the_laws_long(law: str) -> None:
+def test_engines_keep_the_laws_long(law: str, kind: str) -> None:
     """The same on many more cases."""
-    keep(law, FIRST_SEED + FAST, LONG)
+    keep(law, kind, FIRST_SEED + FAST[kind], LONG[kind])
 
 
 class Superstitious(ReferenceEngine):

@@ -14,7 +14,14 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 import tidelog as tl
 from tests.differential.case import FactKey, State, Update, by_relation, key
@@ -157,10 +164,11 @@ class Life(RuleBasedStateMachine):
         after = self.state.after(Update(update.insert, update.delete, added, update.remove_rules))
         try:
             check(after.program)
-        except tl.ProgramError as expected:
+        except tl.ProgramError as refusal:
+            code = refusal.code
             with pytest.raises(tl.ProgramError) as raised:
                 self.engine.apply(**update.arguments)  # type: ignore[arg-type]
-            assert raised.value.code == expected.code
+            assert raised.value.code == code
             return
         change = self.engine.apply(**update.arguments)  # type: ignore[arg-type]
         before, self.state, self.model = self.model, after, set(model(after))
@@ -179,7 +187,7 @@ def live(examples: int, steps: int, *, repeatable: bool) -> None:
         suppress_health_check=quiet,
         database=None,
     )
-    run_state_machine_as_test(Life, settings=chosen)  # type: ignore[no-untyped-call]
+    run_state_machine_as_test(Life, settings=chosen)
 
 
 def test_every_life_keeps_the_law() -> None:

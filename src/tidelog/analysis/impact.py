@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from tidelog.errors import UsageError
-from tidelog.language.printer import canonical_text, rule_key
+from tidelog.language.printer import canonical_text, names, rule_key
 from tidelog.language.terms import Aggregate, Program, Rule, atoms
 
 GAIN, LOSE = True, False
@@ -50,12 +50,11 @@ def impact(program: Program, added: Iterable[Rule] = (), removed: Iterable[Rule 
 
 def _without(rules: Iterable[Rule], removed: Iterable[Rule | str]) -> list[Rule]:
     """The rules that stay; removing a rule that is not there is refused."""
-    present = list(rules)
-    keys = {key for rule in present for key in (rule_key(rule), canonical_text(rule))}
+    present = [(rule, names(rule)) for rule in rules]
     gone = {rule if isinstance(rule, str) else rule_key(rule) for rule in removed}
-    for key in sorted(gone - keys):
-        raise UsageError.of("E803", f"there is no rule {key}", remedy="name a rule of the program")
-    return [rule for rule in present if rule_key(rule) not in gone and canonical_text(rule) not in gone]
+    for name in sorted(gone.difference(*(known for _, known in present))):
+        raise UsageError.of("E803", f"there is no rule {name}", remedy="name a rule of the program")
+    return [rule for rule, known in present if gone.isdisjoint(known)]
 
 
 def _spread(start: Iterable[tuple[str, bool]], rules: Iterable[Rule]) -> set[tuple[str, bool]]:
