@@ -105,9 +105,7 @@ class Engine:
             merged = [update]
             while latest and upcoming() is not None:
                 merged.append(next(stream)[0])
-            if len(merged) > 1:
-                update = net(merged, {name for rule in self._program.rules for name in names(rule)})
-            yield self.apply_update(update)
+            yield self.apply_update(update if len(merged) == 1 else self._net(merged))
             following = upcoming()
             if following is not None:
                 self.look_ahead(following)
@@ -286,6 +284,7 @@ class Engine:
                 name: self._backend.find(name, source, self._wanted_arity(name, program, lowered))
                 for name, source in delete.items()
             }
+            missed = self._backend.missed
             come = self._interned(insert, program, lowered)
             for name, facts in self._interned(inline or {}, program, lowered).items():
                 come[name] = self._backend.store.union([come[name], facts]) if name in come else facts
@@ -299,6 +298,7 @@ class Engine:
                 budget=budget,
                 marks=marks,
             )
+            outcome.counters.add("ignored deletions", missed)
             change = self._change(outcome, budget, started)
             entry = self._entry(outcome, come, gone) if self._journals else None
             self._backend.commit()
@@ -369,6 +369,9 @@ class Engine:
         found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
         self._marks = marking.look_ahead(self._backend.store, self._schedule, found, passes_on=passes_on)
         self._backend.commit()
+
+    def _net(self, updates: Sequence[Update]) -> Update:
+        return net(updates, {name for rule in self._program.rules for name in names(rule)})
 
     def _forget_marks(self) -> None:
         """Take look-ahead marks away, which belong to one strategy and one version."""

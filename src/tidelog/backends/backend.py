@@ -33,6 +33,10 @@ class Backend(Protocol[F]):
     def store(self) -> Store[F]:
         """What strategies work on."""
 
+    @property
+    def missed(self) -> int:
+        """How many distinct facts `find` was asked for and did not find since `watch`."""
+
     def arity(self, relation: str) -> int | None:
         """The number of columns of a stored relation, None if it is not stored."""
 

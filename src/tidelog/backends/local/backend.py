@@ -9,6 +9,7 @@ Never     : no strategy (maintenance/) and no program (engine.py).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import compress
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ from tidelog.changes.columns import Columns
 from tidelog.changes.tables import column_name, to_table
 from tidelog.errors import UpdateError
 from tidelog.language.terms import Atom, Constant, Variable
+from tidelog.language.values import fact_identity
 from tidelog.limits import Budget
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.schedule import Schedule
@@ -39,6 +41,7 @@ class LocalBackend:
     """Facts of one engine, in this process."""
 
     name = "local"
+    missed = 0
 
     def __init__(self, store: LocalStore | None = None) -> None:
         self.store = store or LocalStore()
@@ -66,7 +69,14 @@ class LocalBackend:
         columns = to_table(source, relation, arity)
         encoded = [self.store.dictionary.lookup(column) for column in columns.columns]
         table = _stacked(encoded, len(columns))
-        return self.store.find(relation, np.ascontiguousarray(table[np.all(table >= 0, axis=1)]))
+        are_known = np.all(table >= 0, axis=1)
+        known = np.ascontiguousarray(table[are_known])
+        found = self.store.find(relation, known)
+        if len(found) < len(columns):
+            strange = () if are_known.all() else set(map(fact_identity, compress(columns, ~are_known)))
+            distinct = len(np.unique(known, axis=0)) if known.size else min(len(known), 1)
+            self.missed += len(strange) + distinct - len(found)
+        return found
 
     def _encoded(self, columns: Columns) -> Array:
         return _stacked([self.store.dictionary.encode(column) for column in columns.columns], len(columns))
@@ -106,6 +116,7 @@ class LocalBackend:
                 budget.check_bytes(self.store.nbytes)
 
         self.store.on_progress = charge
+        self.missed = 0
 
     def commit(self) -> None:
         """Make the version NOW the one that readers see."""
