@@ -24,10 +24,11 @@ def blamed(rule: LoweredRule | GroupRule) -> Iterator[None]:
     try:
         yield
     except EvaluationError as error:
-        raise _blame(error, rule) from error
+        raise blame(error, rule) from error
 
 
-def _blame(error: EvaluationError, rule: LoweredRule | GroupRule) -> EvaluationError:
+def blame(error: EvaluationError, rule: LoweredRule | GroupRule) -> EvaluationError:
+    """The error with the rule's name and place, unless it has a place."""
     text = rule.key if len(rule.key) <= _SHOWN else f"{rule.key[:_SHOWN]}..."
     return EvaluationError(
         problem

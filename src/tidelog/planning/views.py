@@ -47,7 +47,7 @@ class View:
     @property
     def care(self) -> int:
         """The marks that matter: a fact is in the view iff `marks & care == inside`."""
-        return int(self.inside | self.outside)
+        return int(self.inside) | int(self.outside)
 
     def contains(self, marks: int) -> bool:
         """Whether a fact with these marks is in the view."""

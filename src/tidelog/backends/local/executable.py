@@ -54,6 +54,7 @@ class _Segment:
     starts: Array = field(default_factory=lambda: np.empty(0, np.int64))
     chosen: Array = field(default_factory=lambda: np.empty(0, np.int64))
     uses: list[tuple[int, Relation, tuple[int, ...]]] = field(default_factory=list)
+    scans: list[tuple[int, Relation]] = field(default_factory=list)
     column: int = -1
     epoch: int = -1
 
@@ -84,6 +85,8 @@ class Executable:
         for constant, register in self._constants.items():
             self._registers[register] = dictionary.encode([constant.value])[0]
         self._head_is_plain = all(not isinstance(part, Apply) for part in plan.head)
+        self._is_direct = len(self._segments) == 1 and not self._segments[0].arithmetic
+        self._head = np.array([self._register(part) for part in plan.head if not isinstance(part, Apply)], np.int64)
 
     def is_futile(self) -> bool:
         """Whether an atom's relation holds nothing at all: then there is no instance, and no index is worth making."""
@@ -92,33 +95,37 @@ class Executable:
     def heads(self, driving: Array) -> Iterator[Array]:
         """The heads of all instances, in chunks; a head that several instances derive comes several times."""
         if self._head_is_plain:
-            yield from self._chunks(driving, [self._register(part) for part in self.plan.head], UNLIMITED)
-            return
-        for table in self._chunks(driving, list(range(self._width)), UNLIMITED):
-            columns = [self._evaluate(part, table) for part in self.plan.head]
-            yield _stacked(columns, len(table))
+            return self._chunks(driving, self._head, UNLIMITED)
+        return self._computed_heads(driving)
+
+    def _computed_heads(self, driving: Array) -> Iterator[Array]:
+        for table in self._chunks(driving, np.arange(self._width), UNLIMITED):
+            yield _stacked([self._evaluate(part, table) for part in self.plan.head], len(table))
 
     def bodies(self, driving: Array, joins: Sequence[int], limit: int) -> Iterator[Array]:
         """For each instance the position of its driving row and the rows matched by the given joins."""
         rows = [1 + self.plan.slots + join for join in joins]
-        yield from self._chunks(driving, [0, *rows], limit if len(self._segments) == 1 else UNLIMITED)
+        return self._chunks(driving, np.array([0, *rows]), limit if len(self._segments) == 1 else UNLIMITED)
 
     def instances(self, driving: Array, joins: Sequence[int]) -> Iterator[tuple[Array, Array]]:
         """For each instance its head; and the position of its driving row with the rows matched by the given joins."""
         rows = [0, *(1 + self.plan.slots + join for join in joins)]
         if self._head_is_plain:
-            head = [self._register(part) for part in self.plan.head]
-            for table in self._chunks(driving, [*head, *rows], UNLIMITED):
-                yield np.ascontiguousarray(table[:, : len(head)]), table[:, len(head) :]
+            head = len(self._head)
+            for table in self._chunks(driving, np.array([*self._head, *rows]), UNLIMITED):
+                yield np.ascontiguousarray(table[:, :head]), table[:, head:]
             return
-        for table in self._chunks(driving, list(range(self._width)), UNLIMITED):
+        for table in self._chunks(driving, np.arange(self._width), UNLIMITED):
             columns = [self._evaluate(part, table) for part in self.plan.head]
             yield _stacked(columns, len(table)), table[:, rows]
 
     # -- running ---------------------------------------------------------------------------------------------------
 
-    def _chunks(self, driving: Array, chosen: list[int], limit: int) -> Iterator[Array]:
-        return self._run(0, driving, np.array(chosen, np.int64), limit)
+    def _chunks(self, driving: Array, chosen: Array, limit: int) -> Iterator[Array]:
+        """The chosen registers of all matches."""
+        if self._is_direct:
+            return self._machine(self._segments[0], driving, chosen, limit)
+        return self._run(0, driving, chosen, limit)
 
     def _run(self, number: int, driving: Array, chosen: Array, limit: int) -> Iterator[Array]:
         """Run one segment, and for each of its tables the segments after it."""
@@ -140,35 +147,28 @@ class Executable:
         registers = self._registers.copy()
         cursors = np.zeros(2 * len(segment.starts), np.int64)
         state = np.array(machine.START, np.int64)
-        room = min(CHUNK, max(256, 4 * len(driving)))
-        for at, relation, _ in segment.uses:
+        count, room = len(driving), min(CHUNK, max(256, 4 * len(driving)))
+        for at, relation in segment.scans:
             segment.code[at + machine.COUNT] = relation.count
-        while state[machine.POSITION] < len(driving):
+        is_single = segment.column >= 0 and limit == UNLIMITED
+        while state[machine.POSITION] < count:
             self._refresh(segment)
             table = np.empty((room, len(chosen)), np.int32)
-            if segment.column >= 0 and limit == UNLIMITED:
+            loads, code, starts = segment.loads, segment.code, segment.starts
+            if is_single:
                 written = single_join.run(
-                    driving, segment.loads, segment.column, segment.code, 0, registers, cursors, state, chosen, table
+                    driving, loads, segment.column, code, 0, registers, cursors, state, chosen, table
                 )
             else:
-                written = machine.run(
-                    driving,
-                    segment.loads,
-                    segment.code,
-                    segment.starts,
-                    registers,
-                    cursors,
-                    state,
-                    limit,
-                    chosen,
-                    table,
-                )
+                written = machine.run(driving, loads, code, starts, registers, cursors, state, limit, chosen, table)
             yield table[:written]
             room = CHUNK
 
     def _refresh(self, segment: _Segment) -> None:
         """Write the current addresses of arrays into the program."""
-        epoch = sum(relation.epoch for _, relation, _ in segment.uses)
+        epoch = 0
+        for use in segment.uses:
+            epoch += use[1].epoch
         if epoch == segment.epoch:
             return
         for at, relation, columns in segment.uses:
@@ -293,6 +293,7 @@ class Executable:
         keys = key_columns(columns)
         if not keys:
             operation = machine.SCAN
+            segment.scans.append((at, relation))
         elif len(keys) == relation.rows.shape[1]:
             operation = machine.WHOLE
         else:

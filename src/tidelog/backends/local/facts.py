@@ -20,8 +20,12 @@ class LocalFacts:
     __slots__ = ("_size", "parts")
 
     def __init__(self, parts: Mapping[str, Array]) -> None:
-        self.parts = {relation: rows for relation, rows in parts.items() if len(rows)}
-        self._size = sum(len(rows) for rows in self.parts.values())
+        self.parts = {}
+        self._size = 0
+        for relation, rows in parts.items():
+            if len(rows):
+                self.parts[relation] = rows
+                self._size += len(rows)
 
     def __len__(self) -> int:
         return self._size

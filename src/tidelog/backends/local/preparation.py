@@ -78,7 +78,7 @@ class Preparation:
         self._dictionary = dictionary
         self._planned_at: dict[str, int] = {}
         self._plans: dict[tuple[int, Driver, int | None], Plan] = {}
-        self._executables: dict[tuple[int, Driver, int | None, int], Executable] = {}
+        self._executables: dict[tuple[int, int, int], Executable] = {}
         self._alive: list[object] = []
         self._steps = 0
         self.driven: dict[str, list[tuple[LoweredRule, int]]] = {}
@@ -95,7 +95,8 @@ class Preparation:
 
     def executable(self, rule: LoweredRule, driver: Driver, literal: int | None, matching: Matching) -> Executable:
         """The executable of a rule for a driver and views."""
-        key = (id(rule), driver, literal, id(matching))
+        place = literal if literal is not None else -1 if driver is Driver.NOTHING else -2
+        key = (id(rule), place, id(matching))
         found = self._executables.get(key)
         if found is None:
             if self._steps > _MOST_STEPS:

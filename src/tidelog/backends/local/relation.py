@@ -23,8 +23,11 @@ from tidelog.planning.views import NO_MARKS, Mark, View
 _KEPT = int(Mark.MARKED | Mark.POSITIVE)
 _NEW = int(Mark.NOW | Mark.EXPLICIT)
 _PREVIOUS = int(Mark.OLD | Mark.WAS_EXPLICIT)
+_NOW = int(Mark.NOW)
+_PRESENT = int(Mark.NOW | Mark.NEXT)
 _LEAST_ROWS = 16
 _LEAST_DEAD = 1024
+_SMALL = 1 << 18
 
 
 class Index:
@@ -145,8 +148,9 @@ class Relation:
             )  # fmt: skip
         else:
             self._reserve(size)
-            only_new = not self._has_bare_rows and bool(view.outside & Mark.NOW) and bool(view.outside & add)
-            self._has_bare_rows |= not add & (Mark.NOW | Mark.NEXT)
+            outside, added = int(view.outside), int(add)
+            only_new = not self._has_bare_rows and bool(outside & _NOW) and bool(outside & added)
+            self._has_bare_rows |= not added & _PRESENT
             hits = relation_kernels.store_rows(
                 table, self.rows, self.marks, self.tags, self.holders, self._heads, self._counters, self._journal,
                 view.care, int(view.inside), int(add), only_new, found,
@@ -180,7 +184,7 @@ class Relation:
 
     def mark(self, chosen: Array, add: Mark, remove: Mark) -> None:
         """Give and take marks."""
-        self._has_bare_rows |= bool(remove & (Mark.NOW | Mark.NEXT)) and not add & Mark.NOW
+        self._has_bare_rows |= bool(int(remove) & _PRESENT) and not int(add) & _NOW
         self._reserve_journal(len(chosen))
         relation_kernels.mark_rows(chosen, self.marks, self._counters, self._journal, int(add), int(remove))
 
@@ -211,12 +215,12 @@ class Relation:
         self._reserve_journal(more)
         needed = self.count + more
         if needed > len(self.marks):
-            capacity = max(needed, len(self.marks) * 3 // 2)
+            capacity = max(needed, _more(len(self.marks)))
             self.rows = _grown(self.rows, capacity)
             self.marks = _grown(self.marks, capacity)
             self.epoch += 1
         if needed * 8 > len(self.tags) * 5:
-            tags, holders = _empty_table(needed)
+            tags, holders = _empty_table(max(needed, 2 * len(self.tags)) if needed < _SMALL else needed)
             relation_kernels.move_tags(self.tags, self.holders, tags, holders)
             self.tags, self.holders = tags, holders
             self.epoch += 1
@@ -226,7 +230,7 @@ class Relation:
     def _reserve_journal(self, more: int) -> None:
         needed = int(self._counters[relation_kernels.JOURNALLED]) + more
         if needed > len(self._journal):
-            self._journal = _grown(self._journal, max(needed, 2 * len(self._journal)))
+            self._journal = _grown(self._journal, max(needed, _more(len(self._journal))))
 
     def _refresh(self) -> None:
         self._heads = np.array([index.head.ctypes.data for index in self._indexes.values()], np.int64)
@@ -264,6 +268,11 @@ def _table_size(keys: int) -> int:
     while size * 5 < keys * 8 + 8:
         size *= 2
     return size
+
+
+def _more(capacity: int) -> int:
+    """The next capacity: small arrays grow fourfold, as moving costs more than memory; large ones by half."""
+    return capacity * 4 if capacity < _SMALL else capacity * 3 // 2
 
 
 def _grown(array: Array, capacity: int) -> Array:

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from tidelog.planning.blame import blamed
+from tidelog.errors import EvaluationError
+from tidelog.planning.blame import blame
 from tidelog.planning.lowered import LoweredRule
 
 T = TypeVar("T")
@@ -20,7 +21,9 @@ T = TypeVar("T")
 def watched(rule: LoweredRule, ask: Callable[[], None], tables: Iterator[T]) -> Iterator[T]:
     """The tables of a rule; `ask` raises when a budget is used up."""
     ask()
-    with blamed(rule):
+    try:
         for table in tables:
             yield table
             ask()
+    except EvaluationError as error:  # no context manager: a small update comes by here a dozen times
+        raise blame(error, rule) from error
