@@ -1,8 +1,8 @@
 """Like Claros-LE: museum objects in taxonomies, and a few large cliques of related places.
 
 What      : objects with types, finds, collections and places; `relatedPlaces` is symmetric and transitive.
-Source    : Motik et al. 2015, section 5: up to 7,500 deletions the cliques survive, with 10,000 one shrinks by a vertex.
-            The original data are not among our sources: this is the described structure, at a twentieth of the steps.
+Source    : Motik et al. 2015, section 5: up to 7,500 deletions the cliques survive, with 10,000 one shrinks by one
+            vertex. The original data are not among our sources: this is the described structure, in steps a twentieth as large.
 Invariant : no deletion but the last tears a clique; the last takes every edge of one place in the largest clique.
 """
 
@@ -62,8 +62,10 @@ def _objects(source: random.Random) -> dict[str, list[Fact]]:
     return {
         "kind": [(thing, f"kind{pick(KINDS)}") for thing in objects],
         "broader": [(f"kind{at}", f"kind{pick(at)}") for at in range(1, KINDS)],
-        "partOf": [(f"site{at}", f"region{at % 40}") for at in range(SITES)]
-        + [(f"region{at}", f"country{at % 8}") for at in range(40)],
+        "partOf": [
+            *((f"site{at}", f"region{at % 40}") for at in range(SITES)),
+            *((f"region{at}", f"country{at % 8}") for at in range(40)),
+        ],
         "foundAt": [(thing, f"site{pick(SITES)}") for thing in objects],
         "keptBy": [(thing, f"museum{pick(25)}") for thing in objects],
     }
