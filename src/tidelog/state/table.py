@@ -85,7 +85,8 @@ class Table:
 
     def infos(self) -> list[VersionInfo]:
         """All versions that the log still knows, the oldest first, up to the present commit."""
-        return [self._described(number) for number in self.commits() if number <= self.delta.version()]
+        last = self.delta.version()
+        return [self._described(number) for number in self.commits() if number <= last]
 
     def commits(self) -> list[int]:
         """The numbers of the commits that the log still knows, in order."""
