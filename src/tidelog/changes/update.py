@@ -51,14 +51,14 @@ class Update:
         cls,
         insert: Mapping[str, object] | None = None,
         delete: Mapping[str, object] | None = None,
-        add_rules: str = "",
+        add_rules: str | None = None,
         remove_rules: Sequence[str] = (),
         arities: Mapping[str, int] | None = None,
     ) -> Update:
         """An update from anything that holds facts (see tables.py); `arities`, where known, are checked."""
         known = arities or {}
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
-        return cls(_tables(insert, known), _tables(delete, known), add_rules, removed)
+        return cls(_tables(insert, known), _tables(delete, known), add_rules or "", removed)
 
     @property
     def is_empty(self) -> bool:

@@ -1,0 +1,137 @@
+"""Facts from anywhere, values as they are: `1`, `1.0`, `True` and `"1"` are four constants on every path."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import tidelog as tl
+from tests.differential.engines import STRATEGIES
+from tests.differential.harness import keys
+
+FOUR = (1, 1.0, True, "1")
+EDGES = [("a", "b"), ("b", "c")]
+
+
+def from_duckdb(facts: list[tuple[str, str]]) -> Any:
+    """A DuckDB relation."""
+    connection = duckdb.connect()
+    connection.execute("create table edge (x text, y text)")
+    connection.executemany("insert into edge values (?, ?)", facts)
+    return connection.table("edge")
+
+
+SOURCES: dict[str, Callable[[list[tuple[str, str]]], Any]] = {
+    "list of tuples": list,
+    "list of lists": lambda facts: [list(fact) for fact in facts],
+    "set": set,
+    "generator": lambda facts: (fact for fact in facts),
+    "pyarrow": lambda facts: pa.table({"x": [x for x, _ in facts], "y": [y for _, y in facts]}),
+    "pyarrow batches": lambda facts: pa.RecordBatchReader.from_batches(
+        pa.schema([("x", pa.string()), ("y", pa.string())]),
+        [pa.record_batch({"x": [x], "y": [y]}) for x, y in facts],
+    ),
+    "pyarrow dictionary": lambda facts: pa.table(
+        {"x": pa.array([x for x, _ in facts]).dictionary_encode(), "y": [y for _, y in facts]}
+    ),
+    "pandas": lambda facts: pd.DataFrame(facts, columns=["x", "y"]),
+    "duckdb": from_duckdb,
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_facts_come_from_anywhere(source: str) -> None:
+    """To insert and to delete; the names of a table's columns do not matter."""
+    engine = tl.Engine("path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z).")
+    change = engine.apply(insert={"edge": SOURCES[source](EDGES)})
+    assert set(change.inserted["path"]) == {("a", "b"), ("b", "c"), ("a", "c")}
+    change = engine.apply(delete={"edge": SOURCES[source](EDGES)})
+    assert (len(engine["path"]), len(change.deleted["path"])) == (0, 3)
+
+
+def test_a_relation_of_an_engine_feeds_another() -> None:
+    """What goes out as a table, a relation or a change comes in as it is."""
+    first = tl.Engine("p(x, y) :- q(x), q(y).")
+    change = first.apply(insert={"q": [(value,) for value in FOUR]})
+    for source in (first["p"], first["p"].to_arrow(), change.inserted["p"], change.inserted["p"].to_arrow()):
+        second = tl.Engine()
+        second.apply(insert={"p": source})
+        assert keys({"p": second["p"]}) == keys({"p": first["p"]})
+        assert len(second["p"]) == 16
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_typed_constants_never_meet(strategy: str) -> None:
+    """Four constants that Python calls equal stay apart in joins, queries, updates, `in` and conversions."""
+    engine = tl.Engine("same(x) :- p(x), q(x). pair(x, y) :- p(x), q(y), x = y.", strategy=strategy)
+    engine.apply(insert={"p": [(value,) for value in FOUR]})
+    for value in FOUR:
+        change = engine.apply(insert={"q": [(value,)]})
+        assert keys(change.inserted) == keys({"q": [(value,)], "same": [(value,)], "pair": [(value, value)]})
+        assert (value,) in engine["same"]
+        assert sum((other,) in engine["same"] for other in FOUR) == 1
+        assert keys({"q": engine.query(f"q({json.dumps(value)})")}) == keys({"q": [(value,)]})
+        assert [type(found) for (found,) in engine["same"]] == [type(value)]
+        for other in FOUR:
+            if type(other) is not type(value):
+                assert engine.apply(delete={"q": [(other,)]}).is_empty
+        assert keys(engine.apply(delete={"q": [(value,)]}).deleted) == keys(change.inserted)
+    engine.verify()
+
+
+def test_typed_constants_through_text_files_and_state(tmp_path: Path) -> None:
+    """Rules, facts in text, update lines, saved state: every path keeps the type."""
+    written = 'p(1). p(1.0). p(true). p("1").'
+    engine = tl.Engine(written)
+    expected = keys({"p": [(value,) for value in FOUR]})
+    assert keys({"p": engine["p"]}) == expected
+    line = tmp_path / "updates.jsonl"
+    line.write_text(json.dumps({"insert": [["p", value] for value in FOUR]}) + "\n", encoding="utf-8")
+    other = tl.Engine()
+    for update in tl.read_updates(line):
+        other.apply_update(update)
+    assert keys({"p": other["p"]}) == expected
+    engine.save(tmp_path / "state")
+    opened = tl.Engine.open(tmp_path / "state")
+    assert keys({"p": opened["p"]}) == expected
+    assert keys({"p": opened.explicit("p")}) == expected
+
+
+def test_declared_types_are_held_to() -> None:
+    """A value of another type than declared is refused, with the column and the row; nothing of the update goes in."""
+    engine = tl.Engine(".decl p(x: number, y: symbol)")
+    for fact in ((1.0, "a"), (True, "a"), ("1", "a"), (1, 1)):
+        with pytest.raises(tl.UpdateError, match="E306"):
+            engine.apply(insert={"p": [(1, "a"), fact], "q": [(1,)]})
+    assert (len(engine["p"]), "q" in engine) == (0, False)
+    engine.apply(insert={"p": [(1, "a")]})
+
+
+def test_extreme_values_come_back_as_they_went_in() -> None:
+    """The ends of the integers, the smallest and largest floats, long and odd strings."""
+    values = [
+        2**63 - 1,
+        -(2**63),
+        0,
+        0.0,
+        -0.0,
+        5e-324,
+        1.7e308,
+        "",
+        "\x00",
+        "x" * 65536,
+        "é",
+    ]
+    engine = tl.Engine("q(x) :- p(x).")
+    engine.apply(insert={"p": [(value,) for value in values]})
+    assert keys({"q": engine["q"]}) == keys({"q": [(value,) for value in values]})
+    assert {repr(value) for (value,) in engine["q"]} >= {"9223372036854775807", "5e-324", "'\\x00'"}
+    engine.apply(delete={"p": [(value,) for value in values]})
+    assert len(engine["q"]) == 0
