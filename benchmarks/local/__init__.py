@@ -1,0 +1,1 @@
+"""The local backend beside other engines: initial materialisation, small updates, memory."""

@@ -1,0 +1,66 @@
+"""Measurements as a picture.
+
+What      : three panels: CPU time by size of the result (closures), CPU time on the other workloads, and the cost of
+            one inserted fact while the store grows.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+COLOURS = {
+    "tidelog": "#0b6e99", "kernel": "#8a8a8a", "duckdb": "#d9822b", "clingo": "#a03c78", "souffle": "#4d9044",
+}  # fmt: skip
+
+
+def draw(found: dict[str, Any], path: Path) -> None:
+    """Draw all panels into one file; its ending says the format."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    figure, panels = plt.subplots(1, 3, figsize=(15, 4.6), constrained_layout=True)
+    runs = [run for run in found["runs"] if "failed" not in run]
+    closures = {run["workload"] for run in runs if run["engine"] == "kernel"}
+    _growth(panels[0], [run for run in runs if run["workload"] in closures])
+    _bars(panels[1], [run for run in runs if run["workload"] not in closures])
+    _flat(panels[2], found["flat"])
+    figure.savefig(path)
+    plt.close(figure)
+
+
+def _growth(panel: Any, runs: list[dict[str, Any]]) -> None:
+    for engine, colour in COLOURS.items():
+        points = sorted((run["results"], run["cpu"]) for run in runs if run["engine"] == engine)
+        if points:
+            style = "--" if engine == "kernel" else "-"
+            panel.plot(*zip(*points), style, marker="o", markersize=4, color=colour, label=engine)
+    panel.set(xscale="log", yscale="log", xlabel="facts in the closure", ylabel="CPU seconds, without loading")
+    panel.set_title("Transitive closure")
+    panel.grid(alpha=0.3)
+    panel.legend()
+
+
+def _bars(panel: Any, runs: list[dict[str, Any]]) -> None:
+    names = list(dict.fromkeys(run["workload"] for run in runs))
+    engines = [engine for engine in COLOURS if any(run["engine"] == engine for run in runs)]
+    width = 0.8 / max(len(engines), 1)
+    for number, engine in enumerate(engines):
+        bars = [(names.index(run["workload"]), run["cpu"]) for run in runs if run["engine"] == engine]
+        places = [at + (number - (len(engines) - 1) / 2) * width for at, _ in bars]
+        panel.bar(places, [seconds for _, seconds in bars], width, color=COLOURS[engine], label=engine)
+    panel.set_xticks(range(len(names)), names, rotation=25, ha="right")
+    panel.set(yscale="log", ylabel="CPU seconds, without loading")
+    panel.set_title("Other workloads")
+    panel.grid(axis="y", alpha=0.3)
+    panel.legend()
+
+
+def _flat(panel: Any, lines: list[dict[str, float]]) -> None:
+    sizes, times = [line["facts"] for line in lines], [line["cpu_ms"] for line in lines]
+    panel.plot(sizes, times, marker="o", color=COLOURS["tidelog"])
+    panel.set(xscale="log", xlabel="facts in the store", ylabel="CPU milliseconds", ylim=(0, 2 * max(times)))
+    panel.set_title(f"Inserting one fact that derives {lines[0]['derived']:.0f}")
+    panel.grid(alpha=0.3)
