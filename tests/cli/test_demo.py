@@ -1,33 +1,52 @@
 """The demonstration is the first thing a newcomer runs, so its promises are tested like any other."""
 
-import pytest
+import re
 
-from tidelog.cli import demo, main
-
-
-def test_the_story_shows_what_it_announces(capsys):
-    """A surviving conclusion, a conclusion lost to negation, a rule that comes and goes, a dead cycle, a refusal."""
-    assert main(["demo"]) == 0
-    story = capsys.readouterr().out
-    storm, reef, rule, gone, last = story.split("\n\n")[3:8]
-    assert '- reach("harbour", "island")' in storm
-    assert '- reach("harbour", "lighthouse")' not in storm
-    assert '- cut_off("reef")' in reef
-    assert '+ tour("reef")' in rule
-    assert '- tour("reef")' in gone
-    assert '- reach("harbour", "reef")' in last
-    assert '- reach("harbour", "lighthouse")' in last
-    assert "E202" in story
+from tests.pipeline.places import feed
+from tidelog.cli import companies, main
 
 
-def test_a_broken_law_ends_the_story(capsys, monkeypatch):
-    """The comparison with recomputation is real: if recomputation disagrees, the command fails and says so."""
-    monkeypatch.setattr(demo, "materialise", lambda rules, explicit: set())
-    assert main(["demo"]) == 2
-    assert "E901" in capsys.readouterr().err
+def test_the_world_is_the_same_every_time(tmp_path):
+    """The story can be followed in the documentation because it never changes; it has two changes of rules."""
+    first, second = companies.write_world(tmp_path / "a"), companies.write_world(tmp_path / "b")
+    assert first == second
+    for file in ("facts/owns.csv", "updates/020.jsonl"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+    assert len(first) == companies.UPDATES
+    assert len([scene for scene in first if {"add_rules", "remove_rules"} & set(scene.update)]) == 2
+    assert all(scene.update for scene in first)
 
 
-@pytest.mark.parametrize("scene", demo.STORY, ids=lambda scene: scene.title)
-def test_every_scene_changes_something(scene):
-    """A scene without an update would show nothing."""
-    assert scene.insert or scene.delete or scene.add_rules or scene.remove_rules
+def test_the_story_is_told(spark, tmp_path, capsys):
+    """Spark loads, fifty updates are followed, each scripted one is explained, and the end is verified."""
+    assert main(["demo", "--out", str(tmp_path / "d")]) == 0
+    told = capsys.readouterr().out
+    numbers = [int(number) for number in re.findall(r"^ *(\d+)\. +[\d.]+ ms", told, re.MULTILINE)]
+    assert numbers == list(range(1, companies.UPDATES + 1))
+    assert "1 bad records" in told
+    assert "why? exposed(" in told
+    assert re.search(r"there is no (blocked|exposed)\(", told)
+    assert told.rstrip().endswith("verify: equal to recomputation")
+    report = (tmp_path / "d" / "report.html").read_text()
+    assert report.count("<svg") == 2
+    assert report.count("<tr>") == companies.UPDATES + 1
+    assert {row[1] for row in feed(tmp_path / "d" / "out" / "changes")} == {"blocked"}
+
+
+def test_a_used_folder_is_refused(tmp_path, capsys):
+    """Nothing of the user's is overwritten."""
+    (tmp_path / "mine.txt").write_text("keep")
+    assert main(["demo", "--out", str(tmp_path)]) == 1
+    assert "E806" in capsys.readouterr().err
+
+
+def test_a_page_escapes_what_it_shows(tmp_path):
+    """Names of strategies and titles are text, whatever they contain."""
+    from tidelog.cli.report import write_report
+    from tidelog.language.parser import parse
+
+    batch = {"version": 1, "inserted": 1, "deleted": 0, "maintenance": 0.001, "seconds": 0.01, "strategy": "<script>"}
+    page = write_report(tmp_path / "r.html", parse('p("<b>") :- q(_).'), [{**batch, "title": "<i>&"}]).read_text()
+    assert "<script>" not in page
+    assert "<i>" not in page
+    assert "&lt;b&gt;" in page

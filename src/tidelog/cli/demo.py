@@ -1,127 +1,143 @@
-"""`tidelog demo`: a story in five updates, told in a terminal.
+"""`tidelog demo`: a story in fifty updates, told in a terminal.
 
-What      : a small ferry network; facts and rules come and go, and every change is shown and checked.
-Idea      : what a newcomer should see first: a deletion that takes some conclusions away and leaves others standing,
-            a rule that is added while facts change, and a wrong rule that is refused with its place.
-Invariant : after every update the facts are compared with recomputation; a difference ends the demonstration with E901.
-Never     : nothing is read, written or sent; the story needs no files.
+What      : runs a real pipeline over generated companies: Spark loads, the rules are materialised, fifty updates are
+            followed, two of them change rules; what changed and why is shown, and the end is compared with
+            recomputation.
+Idea      : what a newcomer should see first: a fact that takes a conclusion away, a deletion that leaves others
+            standing, a rule that comes and goes, a proof, and what all this costs.
+Invariant : the story is the same every time; the comparison at the end is real, and a difference ends the
+            demonstration.
+Never     : nothing is written outside one folder, a new temporary one unless another is named.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
-from dataclasses import dataclass
+import tempfile
+import time
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from tidelog.analysis.program_check import check
 from tidelog.cli import Subparsers
-from tidelog.errors import LawError, ProgramError
-from tidelog.language.parser import parse, parse_rules
+from tidelog.cli.companies import RULES, Scene, write_world
+from tidelog.errors import UsageError
 from tidelog.language.printer import print_fact
-from tidelog.reference.algorithm import Algorithm
-from tidelog.reference.backward_forward import BackwardForward
-from tidelog.reference.facts import GroundFact, from_fact, to_fact
-from tidelog.reference.naive import materialise
 
-RULES = """
-reach(x, y) :- ferry(x, y).
-reach(x, z) :- reach(x, y), ferry(y, z).
-cut_off(x)  :- port(x), !reach("harbour", x), x != "harbour".
-"""
+if TYPE_CHECKING:
+    from tidelog.changes.change import Change
+    from tidelog.engine import Engine
 
-FACTS = """
-port("harbour"). port("island"). port("lighthouse"). port("reef").
-ferry("harbour", "island"). ferry("island", "lighthouse"). ferry("harbour", "lighthouse").
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """One update of the story, in the words of the rule language, and what to watch for."""
-
-    title: str
-    remark: str
-    insert: str = ""
-    delete: str = ""
-    add_rules: str = ""
-    remove_rules: tuple[str, ...] = ()
-
-
-STORY = (
-    Scene("A storm stops one ferry", "the lighthouse keeps its other line", delete='ferry("harbour", "island").'),
-    Scene(
-        "The reef gets a line", "a new fact takes a conclusion away: negation", insert='ferry("lighthouse", "reef").'
-    ),
-    Scene(
-        "A rule arrives together with a fact",
-        "rules change like facts, in one transaction",
-        insert='ferry("reef", "lighthouse").',
-        add_rules='round_trip: tour(x) :- reach(x, y), reach(y, x), x != "harbour".',
-    ),
-    Scene("A rule goes again", "what only it derived goes with it", remove_rules=("round_trip",)),
-    Scene(
-        "The last line from the harbour stops",
-        "facts that only prove each other both go",
-        delete='ferry("harbour", "lighthouse").',
-    ),
-)
-
-MISTAKE = "lost(x, z) :- ferry(x, y)."
+_WATCHED = ("controls", "blocked", "exposed", "safe")
+_TALLEST = 6
+"""Proofs higher than this are long to read; a lower one is chosen if there is one."""
 
 
 def register(subparsers: Subparsers) -> None:
-    """Announce `demo`; it takes no arguments."""
-    subparsers.add_parser("demo", help="watch facts and rules come and go", description="A story in five updates.")
+    """Describe the command's arguments."""
+    parser = subparsers.add_parser("demo", help="watch facts and rules come and go, on Spark, in two minutes")
+    parser.add_argument("--out", metavar="FOLDER", help="where to put data and report (default: a temporary folder)")
 
 
-def run(args: argparse.Namespace) -> int:  # noqa: ARG001 (every command is handed its arguments)
-    """Tell the story: show the program, play each scene, and end with a rule that is refused."""
-    program = parse(RULES + FACTS, source="ferries.dl")
-    check(program)
-    print(f"Rules{_indented(RULES)}\n\nFacts{_indented(FACTS)}\n\nWhat follows")
-    network = BackwardForward(program)
-    _show("  ", network.facts - network.explicit)
-    for number, scene in enumerate(STORY, 1):
-        _play(number, scene, network)
-    _refuse(MISTAKE)
-    print(f"\nAfter each of the {len(STORY)} updates the facts equalled recomputation from scratch.")
+def run(args: argparse.Namespace) -> int:
+    """Tell the story."""
+    from tidelog.cli.report import write_report
+    from tidelog.pipeline.config import read_pipeline
+    from tidelog.pipeline.job import run_pipeline
+    from tidelog.pipeline.status import Status
+
+    folder = _folder(args.out)
+    scenes = write_world(folder)
+    print(f"Rules\n{_indented(RULES)}\nThe data are in {folder}. Starting Spark ...", flush=True)
+    teller = Teller(scenes)
+    started = time.perf_counter()
+    engine = run_pipeline(
+        read_pipeline(folder / "pipeline.toml"), Status(teller), once=True, verify=True, watch=teller.watch
+    )
+    report = write_report(folder / "report.html", engine.program, teller.batches)
+    print(f"\n{_costs(teller.batches)}\nreport: {report}\nversions: tidelog state {folder / 'state'}")
+    print(f"{time.perf_counter() - started:.0f} s in all\nverify: equal to recomputation")
     return 0
 
 
-def _play(number: int, scene: Scene, network: Algorithm) -> None:
-    """Apply one update, show the net change, and compare with recomputation."""
-    print(f"\n{number}. {scene.title}: {scene.remark}")
-    for sign, text in (("insert", scene.insert), ("delete", scene.delete), ("add rule", scene.add_rules)):
-        if text:
-            print(f"   {sign} {text}")
-    for name in scene.remove_rules:
-        print(f"   remove rule {name}")
-    inserted, deleted = network.apply(
-        _facts(scene.insert), _facts(scene.delete), parse_rules(scene.add_rules), scene.remove_rules
+class Teller:
+    """Shows the run as a story: one line per update, more for the scripted ones."""
+
+    def __init__(self, scenes: list[Scene]) -> None:
+        self._scenes = scenes
+        self._told = 0
+        self.batches: list[dict[str, Any]] = []
+
+    def show(self, kind: str, told: Mapping[str, Any]) -> None:
+        """Say what the pipeline reports."""
+        from tidelog.pipeline.status import sentence
+
+        if kind == "batch":
+            title = self._scenes[len(self.batches)].title
+            self.batches.append({**told, "title": title})
+        elif kind in ("source", "rejects", "backend", "loaded"):
+            print(f"  {sentence(kind, told)}", flush=True)
+
+    def close(self) -> None:
+        """The story ends with the command."""
+
+    def watch(self, engine: Engine, change: Change) -> None:
+        """Tell one update."""
+        from tidelog.pipeline.job import strategies
+
+        scene = self._scenes[self._told]
+        self._told += 1
+        counts = ", ".join(
+            f"{relation} {'+' if sign > 0 else '-'}{len(tables[relation])}"
+            for relation in _WATCHED
+            for sign, tables in ((1, change.inserted), (-1, change.deleted))
+            if relation in tables
+        )
+        milliseconds = change.stats.seconds * 1000
+        if scene.title:
+            print(f"\n{self._told:>3}. {scene.title}")
+        print(
+            f"{self._told:>3}. {milliseconds:7.1f} ms  {strategies(change):<22} {counts or 'no consequences'}",
+            flush=True,
+        )
+        if scene.title:
+            _why(engine, change, scene.why)
+
+
+def _why(engine: Engine, change: Change, relation: str) -> None:
+    """What went, what came, and the proof of one new fact."""
+    for fact in islice(change.deleted[relation], 2):
+        print(f"       gone: {print_fact(relation, fact)}")
+    proofs = [engine.explain(relation, fact) for fact in islice(change.inserted[relation], 12)]
+    readable = sorted(proofs, key=lambda proof: (proof.height > _TALLEST, -proof.height))
+    if readable:
+        print(_indented(f"why? {readable[0]}", "       "))
+
+
+def _costs(batches: list[dict[str, Any]]) -> str:
+    """Latencies and strategies of all updates."""
+    whole = sorted(batch["seconds"] * 1000 for batch in batches)
+    inner = sorted(batch["maintenance"] * 1000 for batch in batches)
+    chosen: dict[str, int] = {}
+    for batch in batches:
+        chosen[batch["strategy"]] = chosen.get(batch["strategy"], 0) + 1
+    middle = len(batches) // 2
+    names = ", ".join(f"{name} {count}x" for name, count in sorted(chosen.items(), key=lambda item: -item[1]))
+    return (
+        f"{len(batches)} updates: maintenance {inner[middle]:.1f} ms in the median, {inner[-1]:.1f} ms at most;\n"
+        f"with durable versions and published changes {whole[middle]:.0f} ms in the median\nstrategies: {names}"
     )
-    _show("     + ", inserted)
-    _show("     - ", deleted)
-    if network.facts != materialise(network.rules, network.explicit):
-        raise LawError.of("E901", f"after scene {number} the facts differ from recomputation")
 
 
-def _refuse(rule: str) -> None:
-    """Show how a wrong rule is reported: with code, place and remedy, and without any effect."""
-    print("\nAnd a rule that means nothing is refused, with its place:")
-    try:
-        check(parse(rule, source="new_rule.dl"))
-    except ProgramError as error:
-        print(_indented(f"\n{error}").lstrip("\n"))
+def _folder(out: str | None) -> Path:
+    if out is None:
+        return Path(tempfile.mkdtemp(prefix="tidelog-demo-"))
+    folder = Path(out)
+    if folder.exists() and any(folder.iterdir()):
+        raise UsageError.of("E806", f"{folder} is not empty", remedy="choose a new folder")
+    return folder
 
 
-def _facts(text: str) -> list[GroundFact]:
-    return [to_fact(fact.relation, [constant.value for constant in fact.values]) for fact in parse(text).facts]
-
-
-def _show(prefix: str, facts: Iterable[GroundFact]) -> None:
-    for line in sorted(print_fact(*from_fact(fact)) for fact in facts):
-        print(prefix + line)
-
-
-def _indented(text: str) -> str:
-    return text.rstrip().replace("\n", "\n  ")
+def _indented(text: str, indent: str = "  ") -> str:
+    return "\n".join(f"{indent}{line}".rstrip() for line in text.splitlines()) + "\n"

@@ -66,7 +66,7 @@ def stats_of(counters: Counters, rounds: int, strategy: str) -> Stats:
         setattr(stats, name, values[name])
     stats.no_ops = values["ignored deletions"] + values["ignored insertions"]
     for sentence in counters.choices:
-        component, _, reason = sentence.removeprefix("component ").partition(": ")
+        component, _, reason = sentence.removeprefix("component ").rpartition(": ")
         stats.strategies[component] = (reason.partition(",")[0], sentence)
     if not counters.choices:
         stats.strategies["all"] = (strategy, "chosen by the user")

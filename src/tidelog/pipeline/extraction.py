@@ -13,13 +13,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from tidelog.language.terms import Program
 from tidelog.pipeline.cleaning import Cleaned, clean
 from tidelog.pipeline.config import FactSource
-from tidelog.pipeline.records import HEADER, read_records, unreadable
+from tidelog.pipeline.records import HEADER, SPARK_ERRORS, read_records, unreadable
 from tidelog.pipeline.rejects import RejectsTable, rejected, unsplit_files
 
 
@@ -58,7 +57,7 @@ def _count(spark: SparkSession, source: FactSource, cleaned: Cleaned, rejects: R
     """How many facts there are; bad records go to the rejects."""
     try:
         counted = cleaned.frame.groupBy("problem").count().toArrow().to_pylist()
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         raise unreadable(source, error) from error
     by_problem = {row["problem"]: row["count"] for row in counted}
     facts: int = by_problem.pop(None, 0)

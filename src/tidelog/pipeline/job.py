@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -49,20 +49,28 @@ OWN = "_pipeline"
 PARTS = 1_000_000
 """The state knows part p of micro-batch b as batch b * PARTS + p."""
 
+Watch = Callable[[Engine, Change], None]
+
 _LOG = log(__name__)
 
 
 def run_pipeline(
-    pipeline: Pipeline, status: Status, *, once: bool = False, verify: bool = False, spark: SparkSession | None = None
+    pipeline: Pipeline,
+    status: Status,
+    *,
+    once: bool = False,
+    verify: bool = False,
+    spark: SparkSession | None = None,
+    watch: Watch | None = None,
 ) -> Engine:
     """Run a pipeline until its source is empty (`once`) or a signal stops it; gives the engine at its last version.
 
-    With `verify` the last version is compared with recomputation.
+    With `verify` the last version is compared with recomputation. `watch` is shown every change once it is published.
     """
     program = read_programs(pipeline.programs)
     status.tell("starting", file=str(pipeline.file), state=str(pipeline.state))
     with StateLog(pipeline.state) as state, _session(pipeline, spark) as running, stopping() as stop:
-        job = Job(pipeline, program, state, running, status)
+        job = Job(pipeline, program, state, running, status, watch)
         with serve(status.registry, pipeline.port):
             job.begin()
             job.follow(once, stop)
@@ -74,7 +82,13 @@ class Job:
     """One run of a pipeline."""
 
     def __init__(
-        self, pipeline: Pipeline, program: Program, state: StateLog, spark: SparkSession, status: Status
+        self,
+        pipeline: Pipeline,
+        program: Program,
+        state: StateLog,
+        spark: SparkSession,
+        status: Status,
+        watch: Watch | None = None,
     ) -> None:
         own = pipeline.state / OWN
         self._pipeline, self._program, self._state, self._spark, self._status = pipeline, program, state, spark, status
@@ -85,6 +99,7 @@ class Job:
         self._changes = change_sinks(spark, pipeline.sinks)
         self._relations = relation_sinks(spark, pipeline.sinks)
         self._engine: Engine | None = None
+        self._watch = watch
 
     @property
     def engine(self) -> Engine:
@@ -204,7 +219,9 @@ class Job:
         change = self.engine.apply_update(update)
         reach("batch-applied")
         self._store(feed_of(change, self.engine.version, number), number * PARTS + at)
-        self._tell(number, change, len(part.lines), time.perf_counter() - started)
+        self._tell(number, change, len(part.lines) - len(misfits), time.perf_counter() - started)
+        if self._watch is not None:
+            self._watch(self.engine, change)
         for sink in self._relations:
             sink.publish(self.engine, time.monotonic())
 
@@ -229,7 +246,6 @@ class Job:
         self._outbox.done(version)
 
     def _tell(self, batch: int, change: Change, updates: int, seconds: float) -> None:
-        chosen = sorted({name for name, _ in change.stats.strategies.values()})
         self._status.tell(
             "batch",
             batch=batch,
@@ -240,8 +256,14 @@ class Job:
             facts=_size(self.engine),
             seconds=seconds,
             maintenance=change.stats.seconds,
-            strategy=", ".join(chosen),
+            strategy=strategies(change),
         )
+
+
+def strategies(change: Change) -> str:
+    """The strategies that found a change, in words; a change of explicit facts alone needs none."""
+    chosen = sorted({name for name, _ in change.stats.strategies.values()})
+    return "none needed" if chosen == ["auto"] else ", ".join(chosen)
 
 
 def _size(engine: Engine) -> int:

@@ -18,6 +18,7 @@ import csv
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
@@ -33,8 +34,8 @@ HEADER = "the line repeats the header"
 """The problem of lines that look like the header; the first line of every file has it rightly (rejects.py)."""
 
 _LINE_OPTIONS = ("lineSep", "encoding", "recursiveFileLookup", "pathGlobFilter", "modifiedBefore", "modifiedAfter")
-_NO_NULL = "\0"
-"""A text that stands for null in no file: an empty field is the empty string."""
+SPARK_ERRORS = (PySparkException, Py4JError)
+"""What Spark raises when it cannot do what it is asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ def read_records(spark: SparkSession, source: FactSource) -> Records:
     try:
         records = _chosen(_read(spark, source), source)
         records.frame.schema  # noqa: B018 - analyses the plan, so that what cannot be read is found here
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         raise unreadable(source, error) from error
     return records
 
@@ -111,7 +112,7 @@ def _csv(lines: DataFrame, source: FactSource) -> Records:
         return Records(lines.limit(0).select(*_kept(F.lit(None))), ())
     fields = next(csv.reader([first["value"].removeprefix("\ufeff")], delimiter=separator, quotechar=quote or None), [])
     names = tuple(fields) if header else tuple(f"c{number}" for number in range(1, len(fields) + 1))
-    settings = {"escape": quote, "nullValue": _NO_NULL, "emptyValue": "", **options}
+    settings = {"escape": quote, **options}
     parsed = F.from_csv(
         "value", _strings(len(names)), settings | {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "corrupt"}
     )
@@ -120,11 +121,15 @@ def _csv(lines: DataFrame, source: FactSource) -> Records:
         .when(_open_quote(quote), "a quote is not closed")
         .when(F.col("parsed.corrupt").isNotNull(), f"the line does not have {len(names)} fields")
     )
-    frame = filled.withColumn("parsed", parsed).select(
-        *(F.col("parsed").getField(f"f{number}").alias(f"f{number}") for number in range(1, len(names) + 1)),
-        *_kept(problem),
-    )
+    frame = filled.withColumn("parsed", parsed).select(*_fields(len(names), "nullValue" in options), *_kept(problem))
     return Records(frame, names, files=len(lines.inputFiles()) if header else 0)
+
+
+def _fields(count: int, with_nulls: bool) -> list[Column]:
+    """The fields of a parsed line; Spark reads an empty field as null, which it is only where the user says so."""
+    found = (F.col("parsed").getField(f"f{number}") for number in range(1, count + 1))
+    kept = (field if with_nulls else F.coalesce(field, F.lit("")) for field in found)
+    return [field.alias(f"f{number}") for number, field in enumerate(kept, 1)]
 
 
 def _strings(count: int) -> str:

@@ -24,7 +24,6 @@ from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
@@ -32,6 +31,7 @@ from tidelog.engine import Engine
 from tidelog.errors import PipelineError
 from tidelog.pipeline.config import Sink
 from tidelog.pipeline.feed import spelled
+from tidelog.pipeline.records import SPARK_ERRORS
 
 _SHOWN = 20
 
@@ -98,7 +98,7 @@ class DatabaseChanges:
         try:
             table = self._spark.read.format("jdbc").options(**self._sink.options).load()
             row = table.agg(F.max("version")).first()
-        except PySparkException:
+        except SPARK_ERRORS:
             return -1
         return -1 if row is None or row[0] is None else int(row[0])
 
@@ -203,7 +203,7 @@ def _writing(sink: Sink) -> Iterator[None]:
     """What goes wrong with a sink is said in one line; the state is safe, and a restart publishes again."""
     try:
         yield
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         raise PipelineError.of(
             "E729",

@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tidelog.errors import PipelineError
+from tidelog.pipeline.records import SPARK_ERRORS
 
 Process = Callable[[DataFrame, int], None]
 
@@ -40,7 +40,7 @@ def follow(
         while query.isActive and not stop.wait(_PATIENCE):
             batches.raise_if_failed()
         batches.finish(query)
-    except PySparkException as error:
+    except SPARK_ERRORS as error:
         batches.raise_if_failed()
         if stop.is_set():
             return

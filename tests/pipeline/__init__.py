@@ -1,0 +1,1 @@
+"""Stored state: what is saved comes back, whole or not at all."""

@@ -1,0 +1,106 @@
+"""A pipeline file is checked before anything starts: every mistake, each with its line and a way out."""
+
+import pytest
+
+from tidelog.errors import PipelineError
+from tidelog.pipeline.config import Filter, read_pipeline
+from tidelog.pipeline.toml_places import Places
+
+GOOD = """program = "rules.dl"
+state = "state"
+
+[sources.edge]
+format = "csv"
+path = "edge.csv"
+where = [{ column = "c1", op = "in", value = ["a", "b"] }]
+options = { header = true, samplingRatio = 2 }
+
+[updates]
+path = "updates"
+
+[[sinks]]
+format = "console"
+
+[[sinks]]
+what = "relations"
+format = "parquet"
+path = "s3a://bucket/out"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "rules.dl").write_text("p(x) :- edge(x, _).")
+    (tmp_path / "edge.csv").write_text("a,b\n")
+    return tmp_path
+
+
+def problems(folder, text):
+    file = folder / "pipeline.toml"
+    file.write_text(text)
+    with pytest.raises(PipelineError) as caught:
+        read_pipeline(file)
+    return [(p.code, p.place.line if p.place else None, p.sentence, p.remedy) for p in caught.value.problems]
+
+
+def test_a_good_file_becomes_a_pipeline(folder):
+    """Paths are resolved against the file, addresses are left alone, options become text."""
+    (folder / "pipeline.toml").write_text(GOOD)
+    pipeline = read_pipeline(folder / "pipeline.toml")
+    (source,) = pipeline.sources
+    assert source.path == str(folder / "edge.csv")
+    assert source.options == {"header": "true", "samplingRatio": "2"}
+    assert source.where == (Filter("c1", "in", ["a", "b"]),)
+    assert pipeline.sinks[1].path == "s3a://bucket/out"
+    assert (pipeline.on_bad, pipeline.strategy, pipeline.backend) == ("fail", "auto", "auto")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "line", "words"),
+    [
+        ('format = "csv"', 'fromat = "csv"', "E721", 5, "did you mean format?"),
+        ('state = "state"', "state = 3", "E722", 2, "write a text"),
+        ('state = "state"', "", "E723", 1, "add state"),
+        ('program = "rules.dl"', 'program = "rulez.dl"', "E724", 1, "check the path"),
+        ('path = "edge.csv"', 'path = "nowhere/*.csv"', "E724", 6, "check it"),
+        ('op = "in"', 'op = "matches"', "E725", 7, "use one of"),
+        ('what = "relations"', 'what = "relation"', "E725", 17, "did you mean relations?"),
+        ('format = "console"', 'format = "csv"', "E723", 13, "name a folder"),
+        ('format = "console"', 'format = "jdbc"', "E723", 13, "give both"),
+        ('[updates]\npath = "updates"', "[updates]\nevery = -1", "E723", 10, "name the folder"),
+        ('[updates]\npath = "updates"', '[updates]\npath = "u"\nlatest = 1', "E722", 12, "true or false"),
+        ('[updates]\npath = "updates"', '[engine]\nstrategy = "bff"', "E725", 11, "did you mean bf?"),
+        ('[updates]\npath = "updates"', "[engine.limits]\nfacts = 0", "E725", 11, "at least"),
+        ('[updates]\npath = "updates"', "[engine]\nlimits = { fatcs = 1 }", "E721", 11, "did you mean facts?"),
+        ("[sources.edge]", "[sources]\nother = 1\n[sources.edge]", "E722", 5, "write [sources.other]"),
+        ("where = [", "columns = [1.5]\nwhere = [", "E722", 7, "a text or a number"),
+        ('state = "state"', 'state = "state', "E720", 2, "correct the line"),
+    ],
+)
+def test_a_mistake_is_reported_with_its_line(folder, old, new, code, line, words):
+    """Unknown keys, wrong kinds, missing files and words that are not allowed: each says where and what to do."""
+    assert old in GOOD
+    found = problems(folder, GOOD.replace(old, new, 1))
+    assert any((code, line) == one[:2] and words in one[3] for one in found), found
+
+
+def test_all_mistakes_are_reported_together(folder):
+    """A file with three mistakes needs one attempt to find them."""
+    text = GOOD.replace('format = "csv"', 'fromat = "csv"').replace('state = "state"', "state = true")
+    assert [one[0] for one in problems(folder, text)] == ["E722", "E721", "E723"]
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    """The first thing a newcomer types wrong; the remedy names `tidelog init`."""
+    with pytest.raises(PipelineError, match="tidelog init") as caught:
+        read_pipeline(tmp_path / "none.toml")
+    assert caught.value.code == "E720"
+
+
+def test_places_of_nested_and_quoted_keys():
+    """A key that the simple reader cannot see is answered with the table above it, never with nothing."""
+    places = Places('[a."b c"]\nx.y = 1\n[[t]]\nk = { inner = 1 }\n[[t]]\nk = 2\n', "f")
+    assert places.of("a", "b c", "x", "y").line == 2
+    assert places.of("t", 1, "k").line == 6
+    assert places.of("t", 0, "k", "inner").line == 4
+    assert places.of("unknown").line == 1

@@ -1,0 +1,105 @@
+"""The main job, in this process: what comes out of the feed is what is in the state, however a run was interrupted."""
+
+import pytest
+
+import tidelog as tl
+from tests.pipeline.places import RULES, Place, facts, summed
+from tidelog.errors import PipelineError
+
+
+def test_load_follow_restart_and_replay(spark, tmp_path):
+    """One life of a pipeline.
+
+    Files of one moment are taken by name. A restart continues; a batch that Spark brings again (its commit is removed)
+    changes neither state nor feed; an edited rule file is an incremental change.
+    """
+    place = Place(tmp_path / "p", strategy="bf-mark")
+    place.update("2", {"delete": [["edge", "a", "b"]]})
+    place.update(
+        "1", {"insert": [["edge", "c", "d"]]}, {"delete": [["edge", "c", "d"]], "insert": [["edge", "c", "a"]]}
+    )
+    place.update("3", {"add_rules": "loop: loop(x) :- path(x, x).", "insert": [["edge", "a", "b"]]})
+    engine, seen = place.run(spark)
+    engine.verify()
+    assert [one["version"] for one in seen.of("batch")] == [2, 3, 4]
+    assert ("a",) in engine["loop"]
+    assert ("d",) not in engine["lonely"]
+    before = place.feed()
+    assert summed(before) == facts(engine)
+
+    commits = sorted(
+        (tmp_path / "p/state/_pipeline/checkpoint/commits").glob("[0-9]*"), key=lambda file: int(file.name)
+    )
+    commits[-1].unlink()
+    commits[-1].with_name(f".{commits[-1].name}.crc").unlink()
+    again, seen = place.run(spark)
+    assert [one["part"] for one in seen.of("known")] == [0, 1, 2]
+    assert seen.of("batch") == []
+    assert (again.version, facts(again)) == (engine.version, facts(engine))
+    assert place.feed() == before
+
+    without = RULES.replace("tr: path(x, z) :- path(x, y), edge(y, z).", "")
+    place.write("rules.dl", without + "edge_twin(y, x) :- edge(x, y).")
+    place.update("4", {"remove_rules": ["loop"]})
+    last, seen = place.run(spark)
+    assert seen.of("rules")[0]["removed"] == 1
+    assert [one["version"] for one in seen.of("batch")] == [6]
+    assert set(last["edge_twin"]) == {(b, a) for a, b in last["edge"]}
+    assert len(last["loop"]) == 0
+    last.verify()
+    assert summed(place.feed()) == facts(last) == facts(tl.Engine.open(tmp_path / "p/state"))
+
+
+def test_bad_updates_are_rejected_line_by_line(spark, tmp_path):
+    """A line is a transaction: its good facts go with the bad one; the lines around it are applied, in one version."""
+    place = Place(tmp_path / "p", on_bad="reject", updates="latest = true")
+    bad = {
+        '{"insert": [["edge", "x", "y"], ["edge", "z"]]}': "edge has 2 columns, not 1",
+        '{"insert": [["edge", "x", 7]]}': "edge: 7 is no symbol",
+        '{"insert": [["edge", ': "the line is not JSON",
+        '{"remove_rules": ["nobody"]}': "there is no rule nobody",
+        '{"add_rules": "p(x) :- !q(x)."}': "x",
+        '{"insert": [["new", 1]], "delete": [["new", 1, 2]]}': "columns",
+        '{"upsert": []}': "has no 'upsert'",
+    }
+    place.update("1", {"insert": [["edge", "c", "d"]]}, *bad)
+    place.update(
+        "2", {"add_rules": "r: s(x) :- edge(x, _)."}, {"remove_rules": ["r"]}, {"insert": [["edge", "d", "e"]]}
+    )
+    engine, seen = place.run(spark)
+    assert engine.version == 2
+    assert [one["updates"] for one in seen.of("batch")] == [4]
+    assert ("a", "e") in engine["path"]
+    rejects = {row["text"]: row["reason"] for row in place.rejects()}
+    assert set(rejects) == set(bad)
+    for text, words in bad.items():
+        assert words in rejects[text], (text, rejects[text])
+    assert sorted(row["line"] for row in place.rejects()) == [2, 3, 4, 5, 6, 7, 8]
+    assert summed(place.feed()) == facts(engine)
+
+
+def test_a_bad_update_can_stop_the_run_and_leaves_the_last_good_version(spark, tmp_path):
+    """`on_bad = "fail"`: the error is ours, with its place; what was stored stays, and a corrected file goes on."""
+    place = Place(tmp_path / "p")
+    place.update("1", {"insert": [["edge", "c", "d"]]})
+    place.update("2", "{broken")
+    with pytest.raises(PipelineError) as caught:
+        place.run(spark)
+    assert (caught.value.code, caught.value.problems[0].place.line) == ("E728", 1)
+    assert tl.Engine.open(tmp_path / "p/state").version == 2
+    place.update("2", {"insert": [["edge", "d", "e"]]})
+    engine, _ = place.run(spark)
+    assert engine.version == 3
+    assert summed(place.feed()) == facts(engine)
+
+
+def test_a_lost_checkpoint_is_refused(spark, tmp_path):
+    """Batch numbers would begin anew, and new updates be taken for known ones: better to stop."""
+    import shutil
+
+    place = Place(tmp_path / "p")
+    place.update("1", {"insert": [["edge", "c", "d"]]})
+    place.run(spark)
+    shutil.rmtree(tmp_path / "p/state/_pipeline/checkpoint")
+    with pytest.raises(PipelineError, match="E730"):
+        place.run(spark)

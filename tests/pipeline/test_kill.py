@@ -1,0 +1,92 @@
+"""`kill -9` at any moment: after a restart, state, change feed and rejects are those of an undisturbed run."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+import tidelog as tl
+from tests.pipeline.places import Place, facts, summed
+from tidelog.pipeline.job import FAILPOINTS
+from tidelog.state import failpoints
+
+FILES = 6
+
+
+def prepared(folder):
+    """A pipeline with a few update files, one bad line and a rule change among them."""
+    place = Place(folder, on_bad="reject")
+    for number in range(FILES):
+        inserted = [["edge", f"n{number}", f"n{(number * 3 + step) % 7}"] for step in (1, 2)]
+        place.update(
+            f"{number}", {"insert": inserted, "delete": [["edge", f"n{number - 2}", f"n{(number * 3 - 5) % 7}"]]}
+        )
+    place.update("2b", {"add_rules": "loop: loop(x) :- path(x, x)."}, "{bad")
+    return place
+
+
+def start(place, failpoint=None):
+    command = [sys.executable, "-m", "tidelog", "run", str(place.folder / "pipeline.toml"), "--once", "--json"]
+    environment = {**os.environ, "TIDELOG_FAILPOINT": failpoint} if failpoint else dict(os.environ)
+    return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def outcome(place):
+    engine = tl.Engine.open(place.folder / "state")
+    engine.verify()
+    found = place.feed()
+    assert summed(found) == facts(engine)
+    rejects = sorted((row["line"], row["text"], row["reason"]) for row in place.rejects())
+    return engine.version, facts(engine), found, rejects
+
+
+@pytest.fixture(scope="module")
+def undisturbed(spark, tmp_path_factory):
+    """What a run without a crash gives."""
+    place = prepared(tmp_path_factory.mktemp("undisturbed") / "p")
+    place.run(spark)
+    return outcome(place)
+
+
+def killed_and_restarted(spark, folder, undisturbed, failpoint):
+    place = prepared(folder)
+    process = start(place, failpoint)
+    _, errors = process.communicate(timeout=280)
+    assert process.returncode == -signal.SIGKILL, errors.decode()
+    place.run(spark)
+    assert outcome(place) == undisturbed
+
+
+def test_a_kill_between_state_and_sink(spark, tmp_path, undisturbed):
+    """The hardest moment: the version is stored, no sink has it, and Spark will bring its batch again."""
+    killed_and_restarted(spark, tmp_path / "p", undisturbed, "version-saved:4")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("times", [1, 3])
+@pytest.mark.parametrize("name", [*FAILPOINTS, *failpoints.FAILPOINTS[:5]])
+def test_a_kill_at_every_place(spark, tmp_path, undisturbed, name, times):
+    """Every step between two durable effects, at the first version and at a later one."""
+    killed_and_restarted(spark, tmp_path / "p", undisturbed, f"{name}:{times}")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(5))
+def test_kills_at_random_moments(spark, tmp_path, undisturbed, seed):
+    """Three kills, wherever they fall; the fourth start runs to its end."""
+    place = prepared(tmp_path / "p")
+    moments = random.Random(seed)
+    for _ in range(3):
+        process = start(place)
+        try:
+            process.wait(timeout=moments.uniform(8, 40))
+        except subprocess.TimeoutExpired:
+            process.kill()
+        process.communicate()
+        time.sleep(0.5)
+    place.run(spark)
+    assert outcome(place) == undisturbed

@@ -1,0 +1,144 @@
+"""Sources of every kind: what is a fact becomes one, what is none becomes a reject with its file, line and reason."""
+
+import shutil
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tidelog.errors import PipelineError
+from tidelog.language.parser import parse
+from tidelog.pipeline.config import FactSource, Filter
+from tidelog.pipeline.extraction import extract
+from tidelog.pipeline.rejects import RejectsTable
+
+
+@pytest.fixture
+def read(spark, tmp_path):
+    """Read one source; gives its facts, its types, and its rejects as (line, text, reason)."""
+
+    def reading(source, rules="", on_bad="reject"):
+        shutil.rmtree(tmp_path / "rejects", ignore_errors=True)
+        table = RejectsTable(spark, str(tmp_path / "rejects"), on_bad)
+        with extract(spark, (source,), parse(rules), table) as found:
+            one = found[source.relation]
+            facts = sorted(tuple(row.values()) for row in one.cleaned.facts.toArrow().to_pylist())
+            assert len(facts) == one.count
+        files = sorted((tmp_path / "rejects").glob("part=*/*.parquet"))
+        rows = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+        assert len(rows) == table.count
+        return facts, one.cleaned.types, sorted((row["line"] or 0, row["text"], row["reason"]) for row in rows)
+
+    return reading
+
+
+def test_csv_with_every_kind_of_bad_line(read, tmp_path):
+    """Quotes, separators and empty fields are read as files.py reads them; two equal bad lines are two rejects."""
+    file = tmp_path / "a file;--.csv"
+    good = ["name,n,x", "ann,1,0.5", '"b ""q"", c",2,1e3']
+    bad = ["short,1", "ann,one,2", "ann,one,2", ",3,4", "", '"open,1,2', "ann,9223372036854775808,1", "ann,1,nan"]
+    file.write_text("\n".join([*good, *bad, good[0]]) + "\n")
+    kinds = ("symbol", "number", "float")
+    facts, types, rejects = read(FactSource("p", "csv", str(file), types=kinds, options={"header": "true"}))
+    assert facts == [("", 3, 4.0), ("ann", 1, 0.5), ('b "q", c', 2, 1000.0)]
+    assert types == kinds
+    assert [(line, reason) for line, _, reason in rejects] == [
+        (4, "the line does not have 3 fields"),
+        (5, "n is no number"),
+        (6, "n is no number"),
+        (9, "a quote is not closed"),
+        (10, "n is no number"),
+        (11, "x is no float"),
+        (12, "the line repeats the header"),
+    ]
+
+
+def test_csv_without_types_columns_by_number_and_filters(read, tmp_path):
+    """Types follow the data; the filter sees columns that are not chosen; numbers in text compare as numbers."""
+    (tmp_path / "d").mkdir()
+    (tmp_path / "d" / "1.csv").write_text("a;1;x\nb;2;y\n")
+    (tmp_path / "d" / "2.csv").write_text("c;10;x') DROP\n")
+    kept = (Filter("c2", ">=", 2), Filter("c3", "!=", "z"))
+    where = {"format": "csv", "path": str(tmp_path / "d"), "options": {"sep": ";"}}
+    facts, types, rejects = read(FactSource("p", columns=(2, "c1"), where=kept, **where))
+    assert (facts, types, rejects) == ([(2, "b"), (10, "c")], ("number", "symbol"), [])
+    quoted = FactSource("p", columns=(3,), where=(Filter("c3", "in", ["x') DROP"]),), **where)
+    assert read(quoted)[0] == [("x') DROP",)]
+
+
+def test_json_lines_keep_kinds_apart(read, tmp_path):
+    """`"1"` is no number and `1` is no symbol; nulls, lists, missing and doubled names are rejects."""
+    good = ['{"a": "x", "b": 1}', '{"b": 2, "a": "1"}', '["y", 3]']
+    kinds = ['{"a": 1, "b": 1}', '{"a": "x", "b": "1"}', '{"a": null, "b": 1}', '{"a": "x", "b": 1.0}']
+    shapes = ['{"a": "x"}', '{"a": "x", "b": 1, "b": 2}', '{"a": [1], "b": 1}', '{"a": ']
+    (tmp_path / "p.jsonl").write_text("\n".join([*good, *kinds, *shapes]) + "\n\n")
+    facts, _, rejects = read(FactSource("p", "jsonl", str(tmp_path / "p.jsonl")), ".decl p(a: symbol, b: number)")
+    assert facts == [("1", 2), ("x", 1), ("y", 3)]
+    assert [line for line, _, _ in rejects] == [4, 5, 6, 7, 8, 9, 10, 11]
+    with pytest.raises(PipelineError, match="mixes"):
+        read(FactSource("p", "jsonl", str(tmp_path / "p.jsonl")))
+
+
+def test_triples_are_checked_by_the_grammar(read, tmp_path):
+    """Terms keep their spelling; comments are no records; what the grammar refuses is rejected with its line."""
+    good = [
+        "<http://e/a> <http://e/p> <http://e/b> .",
+        '_:b1 <http://e/p> "v\\"1"@en-GB . # remark',
+        '<u:a><u:p>"1"^^<u:int>.',
+    ]
+    bad = [
+        "<http://e/a> <http://e/p> <http://e/b>",
+        "<a b> <u:p> <u:c> .",
+        '<u:a> "p" <u:c> .',
+        '<u:a> <u:p> "x .',
+        "a b .",
+    ]
+    (tmp_path / "t.nt").write_text("\n".join(["# all", *good, "", *bad]) + "\n")
+    facts, types, rejects = read(FactSource("t", "rdf", str(tmp_path / "t.nt")))
+    assert facts == [
+        ("<http://e/a>", "<http://e/p>", "<http://e/b>"),
+        ("<u:a>", "<u:p>", '"1"^^<u:int>'),
+        ("_:b1", "<http://e/p>", '"v\\"1"@en-GB'),
+    ]
+    assert types == ("symbol",) * 3
+    assert [(line, text) for line, text, _ in rejects] == list(enumerate(bad, 6))
+
+
+def test_text_and_parquet(read, tmp_path):
+    """A line of text is a fact with one value; a Parquet table brings its types, and its nulls are rejects."""
+    (tmp_path / "w.txt").write_text("one\ntwo words\n")
+    assert read(FactSource("w", "text", str(tmp_path / "w.txt")))[0] == [("one",), ("two words",)]
+    table = pa.table(
+        {"a": pa.array([1, 2, None], pa.int32()), "odd `name.": ["x", "y", "z"], "d": pa.array([0, 1, 2], pa.date32())}
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    facts, types, rejects = read(FactSource("q", "parquet", str(tmp_path / "t.parquet"), columns=("odd `name.", "a")))
+    assert (facts, types) == ([("x", 1), ("y", 2)], ("symbol", "number"))
+    assert [reason for _, _, reason in rejects] == ["a has no value"]
+    with pytest.raises(PipelineError, match="has the type date"):
+        read(FactSource("r", "parquet", str(tmp_path / "t.parquet"), columns=("d",)))
+    dates = FactSource("r", "parquet", str(tmp_path / "t.parquet"), columns=("d",), types=("symbol",))
+    assert read(dates)[0][0] == ("1970-01-01",)
+
+
+def test_a_bad_record_can_be_a_failure(read, tmp_path):
+    """With `on_bad = "fail"` the error names file and line, and nothing is written."""
+    (tmp_path / "n.csv").write_text("1\nx\n")
+    with pytest.raises(PipelineError) as caught:
+        read(FactSource("n", "csv", str(tmp_path / "n.csv"), types=("number",)), on_bad="fail")
+    assert (caught.value.code, caught.value.problems[0].place.line) == ("E728", 2)
+    assert not (tmp_path / "rejects").exists()
+
+
+def test_what_cannot_be_read_is_said_in_one_line(read, tmp_path):
+    """An unknown format, an unknown column, a wrong number of columns: errors of the pipeline, not of Spark."""
+    (tmp_path / "n.csv").write_text("1,2\n")
+    for source, code in (
+        (FactSource("n", "nonsense"), "E726"),
+        (FactSource("n", "csv", str(tmp_path / "n.csv"), columns=("z",)), "E727"),
+        (FactSource("n", "csv", str(tmp_path / "n.csv"), types=("number",)), "E727"),
+    ):
+        with pytest.raises(PipelineError) as caught:
+            read(source)
+        assert caught.value.code == code
+        assert len(str(caught.value).splitlines()) <= 3
