@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from tidelog.provenance.proof import Proof
     from tidelog.state.snapshot import StoredState
 
+_SHOWN = 200
 BACKENDS = ("local", "spark", "auto")
 
 
@@ -409,8 +410,9 @@ class Engine:
         return tuple(f"c{number}" for number in range(1, arity + 1))
 
     def _unknown(self, relation: str) -> UsageError:
-        known = ", ".join(self.relations[:8]) or "none yet"
-        return UsageError.of("E802", f"there is no relation {relation!r}", remedy=f"known relations: {known}")
+        known = ", ".join(name[:_SHOWN] for name in self.relations[:8]) or "none yet"
+        shown = repr(relation[:_SHOWN]) + ("..." if len(relation) > _SHOWN else "")
+        return UsageError.of("E802", f"there is no relation {shown}", remedy=f"known relations: {known}")
 
 
 def _directives(program: Program) -> tuple[Any, Any, Any]:

@@ -28,6 +28,9 @@ from tidelog.errors import Place, Problem, UpdateError
 
 ENDINGS = (".facts", ".tsv", ".csv", ".parquet", ".jsonl", ".ndjson")
 
+_LONGEST_NAME = 200
+"""In bytes: file systems take 255, and endings need room."""
+
 Types = Sequence[str] | None
 
 
@@ -163,9 +166,11 @@ def _write_json_lines(path: Path, table: pa.Table, rows_without_columns: int) ->
 
 
 def _check_name(relation: str) -> None:
-    if Path(relation).name != relation or "\0" in relation or relation in ("", ".", ".."):
+    is_long = len(relation.encode(errors="replace")) > _LONGEST_NAME
+    if is_long or Path(relation).name != relation or "\0" in relation or relation in ("", ".", ".."):
+        shown = repr(relation[:_LONGEST_NAME]) + ("..." if is_long else "")
         raise UpdateError.of(
-            "E307", f"{relation!r} cannot be the name of a file", remedy="rename the relation, or give a file for it"
+            "E307", f"{shown} cannot be the name of a file", remedy="rename the relation, or give a file for it"
         )
 
 
