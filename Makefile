@@ -12,10 +12,10 @@ JAVA    := $(BIN)/python -m tidelog.backends.spark.java
 SOURCES := .
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint fmt bench bench-spark clean
+.PHONY: help demo test test-long lint fmt bench bench-maintenance bench-spark clean
 
 help:  ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(READY)  ## set up, then run the demonstration
 	@$(BIN)/tidelog demo
@@ -40,6 +40,9 @@ fmt: $(READY)  ## format the code and mend what can be mended by a machine
 
 bench: $(READY)  ## measure the local backend
 	@$(BIN)/tidelog bench
+
+bench-maintenance: $(READY)  ## measure every maintenance strategy on the papers' experiments
+	@$(BIN)/python -m benchmarks.maintenance
 
 bench-spark: $(READY)  ## measure the Spark backend
 	@$(BIN)/tidelog bench --backend spark

@@ -2,7 +2,7 @@
 
 What      : objects with types, finds, collections and places; `relatedPlaces` is symmetric and transitive.
 Source    : Motik et al. 2015, section 5: up to 7,500 deletions the cliques survive, with 10,000 one shrinks by one
-            vertex. The original data are not among our sources: this is the described structure, in steps a twentieth as large.
+            vertex. The original data are not among our sources: this is the described structure, in smaller steps.
 Invariant : no deletion but the last tears a clique; the last takes every edge of one place in the largest clique.
 """
 

@@ -1,0 +1,148 @@
+"""Deletions from 100 facts to the equilibrium point, as Table 2 of the B/F paper.
+
+What      : recomputation, DRed, B/F and `auto` on data without cliques (LUBM), with small cliques that are torn apart one
+            after the other (UOBM-like), and with large ones that survive until one loses a vertex (Claros-LE-like).
+Source    : Motik et al. 2015, section 5. Their rematerialisation starts from nothing; `recompute` here derives anew the
+            components that a deletion reaches, in the same store, and is the harder one to beat.
+Must reach: an edge goes from a clique of 300 that survives: B/F at least 100 times faster than DRed and recomputation;
+            `auto` at most 1.5 times the best.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tidelog as tl
+from benchmarks.maintenance import report
+from benchmarks.maintenance.measure import STRATEGIES, counters, cpu, loaded, milliseconds, tables, there_and_back
+from benchmarks.maintenance.workloads.lubm import lubm
+from benchmarks.maintenance.workloads.places import clique, places
+from benchmarks.maintenance.workloads.universities import universities
+from benchmarks.maintenance.workloads.workload import Workload
+
+NAME = "deletions"
+
+
+def run() -> dict[str, Any]:
+    """Measure all workloads, store the results and plot them."""
+    results = [_measured(workload) for workload in (clique(300), lubm(), universities(), places())]
+    ratios = _ratios(results)
+    content = {"workloads": results, "must reach": ratios}
+    report.write(NAME, content)
+    _plot(results)
+    print(_table(results), *(f"{key}: {value}" for key, value in ratios.items()), sep="\n")
+    return content
+
+
+def _measured(workload: Workload) -> dict[str, Any]:
+    engines, initial = {}, {}
+    facts = tables(workload.facts)
+    for strategy in STRATEGIES:
+        initial[strategy], engines[strategy] = loaded(workload.program, facts, strategy)
+    engine = engines["recompute"]
+    steps = [_step(workload, size, engines) for size in workload.sizes]
+    return {
+        "workload": workload.name,
+        "explicit": workload.explicit,
+        "facts": sum(len(engine[relation]) for relation in engine.relations),
+        "initial ms": milliseconds(list(initial.values())),
+        "equilibrium": _equilibrium(workload, engines) if len(workload.sizes) > 1 else None,
+        "steps": steps,
+    }
+
+
+def _step(workload: Workload, size: int, engines: dict[str, tl.Engine]) -> dict[str, Any]:
+    """One row of the table."""
+    going = tables(workload.deletion(size))
+    row: dict[str, Any] = {"deleted": size}
+    for name, engine in engines.items():
+        forth, _, change = there_and_back(
+            lambda engine=engine: engine.apply(delete=going), lambda engine=engine: engine.apply(insert=going)
+        )
+        row["net"] = change.deleted.total
+        row[name] = {"ms": milliseconds(forth), **counters(change.stats)}
+        if name == "auto":
+            row[name]["choices"] = sorted({chosen for chosen, _ in change.stats.strategies.values()})
+    return row
+
+
+def _equilibrium(workload: Workload, engines: dict[str, tl.Engine]) -> int | None:
+    """About how many deletions make B/F as slow as recomputation; None if all facts of the order do not."""
+    low, high = workload.sizes[0], workload.sizes[0]
+    while not _is_slower(workload, high, engines):
+        if high >= len(workload.order):
+            return None
+        low, high = high, min(2 * high, len(workload.order))
+    while high > 1.15 * low:
+        middle = round((low * high) ** 0.5)
+        low, high = (low, middle) if _is_slower(workload, middle, engines) else (middle, high)
+    return high
+
+
+def _is_slower(workload: Workload, size: int, engines: dict[str, tl.Engine]) -> bool:
+    going, seconds = tables(workload.deletion(size)), {}
+    for name in ("bf", "recompute"):
+        engine, tries = engines[name], []
+        for _ in range(2):
+            tries.append(cpu(lambda engine=engine: engine.apply(delete=going))[0])
+            engine.apply(insert=going)
+        seconds[name] = min(tries)
+    return seconds["bf"] > seconds["recompute"]
+
+
+def _ratios(results: list[dict[str, Any]]) -> dict[str, Any]:
+    one = results[0]["steps"][0]
+    worst = max(
+        (
+            row["auto"]["ms"] / min(row[name]["ms"] for name in STRATEGIES[:-1]),
+            f"{result['workload']}, {row['deleted']}",
+        )
+        for result in results
+        for row in result["steps"]
+    )
+    return {
+        "clique of 300 that survives, bf faster than dred": round(one["dred"]["ms"] / one["bf"]["ms"], 1),
+        "clique of 300 that survives, bf faster than recompute": round(one["recompute"]["ms"] / one["bf"]["ms"], 1),
+        "auto against the best, worst case": f"{worst[0]:.2f} ({worst[1]})",
+    }
+
+
+def _table(results: list[dict[str, Any]]) -> str:
+    header = ("data set", "|E-|", "|I\\I'|", "recompute", "DRed ms", "|D|", "DR2", "DR4", "DR5")
+    header += ("B/F ms", "|C|", "Bwd", "Sat", "Del prop", "auto ms")
+    rows = []
+    for result in results:
+        for row in result["steps"]:
+            dred, bf = row["dred"], row["bf"]
+            rows.append(
+                (result["workload"], row["deleted"], row["net"], row["recompute"]["ms"])
+                + tuple(dred[key] for key in ("ms", "overdeleted", "deletions", "backward", "insertions"))
+                + tuple(bf[key] for key in ("ms", "checked", "backward", "forward", "deletions"))
+                + (row["auto"]["ms"],)
+            )
+    return report.table(header, rows)
+
+
+def _plot(results: list[dict[str, Any]]) -> None:
+    drawn, axes = report.figure(4, columns=2)
+    for axis, result in zip(axes, results):
+        rows = result["steps"]
+        for name in STRATEGIES:
+            style = "--" if name == "auto" else "-"
+            x, y = [row["deleted"] for row in rows], [row[name]["ms"] for row in rows]
+            if len(rows) == 1:
+                bar = axis.bar(name, y[0], color=report.COLOURS[name])
+                axis.bar_label(bar, [f"{y[0]:,.1f}"], padding=2)
+            else:
+                axis.plot(x, y, style, marker="o", ms=4, color=report.COLOURS[name], label=name)
+        axis.set_yscale("log")
+        axis.set_ylabel("CPU ms")
+        axis.set_title(
+            f"{result['workload']}: {result['explicit']:,} explicit of {result['facts']:,} facts", fontsize=9.5
+        )
+        if len(rows) > 1:
+            axis.set_xscale("log")
+            axis.set_xlabel("facts deleted")
+    axes[0].set_xlabel("one edge deleted, the clique survives")
+    axes[1].legend(frameon=False)
+    report.finish(drawn, NAME, "Deletions: no strategy wins everywhere, auto follows the best")
