@@ -1,0 +1,84 @@
+"""A run that is stopped leaves the last version whole, and the engine goes on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tidelog.engine import Engine
+from tidelog.errors import BudgetError
+from tidelog.limits import Limits
+
+CLOSURE = "path(x, y) :- edge(x, y).\npath(x, z) :- edge(x, y), path(y, z).\n"
+ENDLESS = "n(y) :- n(x), y = x + 1.\n"
+CHAIN = [(number, number + 1) for number in range(300)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (Limits(facts=5_000), "E401"),
+        (Limits(rounds=20), "E402"),
+        (Limits(seconds=1e-9), "E403"),
+        (Limits(bytes=600_000), "E404"),
+    ],
+)
+def test_every_budget_ends_in_its_own_error(limits, code):
+    """The update is undone: facts, indexes and later updates are as if it had never come."""
+    engine = Engine(CLOSURE)
+    engine.apply(insert={"edge": CHAIN[:10]})
+    before = sorted(engine["path"])
+    engine._limits = limits
+    with pytest.raises(BudgetError) as raised:
+        engine.apply(insert={"edge": CHAIN})
+    assert raised.value.problems[0].code == code
+    assert sorted(engine["path"]) == before
+    assert engine.version == 1
+    engine._limits = Limits()
+    engine.verify()
+    change = engine.apply(insert={"edge": CHAIN})
+    assert len(engine["path"]) == 300 * 301 // 2
+    assert len(change.inserted["path"]) == len(engine["path"]) - len(before)
+    engine.verify()
+
+
+def test_endless_values_are_stopped():
+    """A rule that makes new values for ever is what budgets are for."""
+    engine = Engine(ENDLESS, limits=Limits(rounds=50))
+    with pytest.raises(BudgetError):
+        engine.apply(insert={"n": [(0,)]})
+    assert list(engine["n"]) == []
+
+
+@pytest.mark.parametrize("calls", [1, 2, 3, 10, 60])
+@pytest.mark.parametrize("strategy", ["dred", "bf", "recompute", "counting", "auto"])
+def test_an_interrupt_inside_an_update_changes_nothing(strategy, calls):
+    """Ctrl-C may come at any call of a kernel, in any phase of any strategy."""
+    engine = Engine(CLOSURE, strategy=strategy)
+    engine.apply(insert={"edge": CHAIN[:40]})
+    before = sorted(engine["path"])
+    left = calls
+
+    def interrupt(facts):
+        nonlocal left
+        left -= 1
+        if not left:
+            raise KeyboardInterrupt
+
+    engine.watcher = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        engine.apply(delete={"edge": CHAIN[5:7]}, insert={"edge": [(90, 0), *CHAIN[40:120]]})
+    engine.watcher = None
+    assert sorted(engine["path"]) == before
+    engine.verify()
+    engine.apply(delete={"edge": CHAIN[5:7]})
+    engine.verify()
+
+
+def test_whoever_watches_sees_the_facts_grow():
+    """Progress is told now and then, with the number of facts stored."""
+    seen = []
+    engine = Engine(CLOSURE)
+    engine.watcher = seen.append
+    engine.apply(insert={"edge": CHAIN})
+    assert seen == sorted(seen)
+    assert seen[-1] >= len(CHAIN)

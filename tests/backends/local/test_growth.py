@@ -1,0 +1,49 @@
+"""A long-running engine does not grow for ever.
+
+Deleted rows stay where they are until many have gone; without compaction an engine through which distinct facts pass
+would hold all of them at the end.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.engine import Engine
+
+
+def test_distinct_facts_passing_through_leave_no_trace():
+    """One hundred thousand distinct facts come and go, a thousand at a time; memory stays that of thousands."""
+    engine = Engine("p(x, z) :- e(x, y), f(y, z).\n")
+    engine.apply(insert={"f": [(1, 2), (1, 3)]})
+    sizes = []
+    previous = None
+    for start in range(0, 100_000, 1_000):
+        facts = np.column_stack([np.arange(start, start + 1_000), np.ones(1_000, np.int64)])
+        engine.apply(insert={"e": facts}, delete={"e": previous} if previous is not None else {})
+        previous = facts
+        relations = engine._backend.store.relations
+        sizes.append(sum(relation.nbytes for relation in relations.values()))
+    assert len(engine["p"]) == 2_000
+    assert max(sizes[20:]) <= 2 * max(sizes[:20])
+    assert all(relation.count < 20_000 for relation in relations.values())
+    engine.verify()
+
+
+def test_facts_that_come_again_take_no_more_room():
+    """The same facts inserted and deleted over and over reuse their rows."""
+    engine = Engine("p(x) :- e(x, _).\n")
+    facts = [(number, number) for number in range(100)]
+    for _ in range(50):
+        engine.apply(insert={"e": facts})
+        engine.apply(delete={"e": facts})
+    assert engine._backend.store.relations["e"].count <= 200
+    assert len(engine["p"]) == 0
+
+
+def test_a_change_keeps_its_facts_after_rows_have_moved():
+    """A change belongs to its version: compaction must not alter what was handed out."""
+    engine = Engine("p(x) :- e(x).\n")
+    change = engine.apply(insert={"e": [(number,) for number in range(5_000)]})
+    engine.apply(delete={"e": [(number,) for number in range(4_500)]})
+    engine.apply(insert={"e": [(number,) for number in range(9_000, 9_500)]})
+    assert sorted(change.inserted["p"]) == [(number,) for number in range(5_000)]
