@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import random
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +59,19 @@ def _measured(
     name: str, program: str, relation: str, fixed: tuple[Fact, ...], changing: tuple[Fact, ...], label: str, size: int
 ) -> list[dict[str, Any]]:
     batch, rest = tables({relation: changing[:size]}), tables({relation: fixed + changing[size:]})
-    found = []
+    found: list[dict[str, Any]] = []
     for strategy in STRATEGIES:
         initial, engine = loaded(program, rest, strategy)
         engine.apply(insert=batch)
         delete, insert, change = there_and_back(
-            lambda engine=engine: engine.apply(delete=batch), lambda engine=engine: engine.apply(insert=batch)
+            partial(engine.apply, delete=batch), partial(engine.apply, insert=batch)
         )
-        row = {"data set": name, "batch": label, "strategy": strategy, "initial ms": milliseconds([initial])}
+        row: dict[str, Any] = {
+            "data set": name,
+            "batch": label,
+            "strategy": strategy,
+            "initial ms": milliseconds([initial]),
+        }
         row |= {"insert ms": milliseconds(insert), "delete ms": milliseconds(delete), **counters(change.stats)}
         found.append(row)
     whole = sorted(row["initial ms"] for row in found)[len(found) // 2]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 from statistics import median
@@ -39,7 +40,7 @@ AUTHORS = {
 def run() -> dict[str, Any]:
     """Follow all streams, store the results and plot them."""
     streams = [_measured(path) for path in sorted(FILES.glob("*.jsonl"))]
-    content = {"streams": streams, "against the authors": _against(streams), "marking": _gain(streams)}
+    content: dict[str, Any] = {"streams": streams, "against the authors": _against(streams), "marking": _gain(streams)}
     report.write(NAME, content)
     _plot(streams)
     header = ("stream", "updates", *(f"{name} s" for name in STRATEGIES))
@@ -55,7 +56,7 @@ def _measured(path: Path) -> dict[str, Any]:
     row: dict[str, Any] = {"stream": path.stem, "program": kind, "updates": len(updates)}
     for strategy in STRATEGIES:
         _follow(program, strategy, updates)
-        runs = [cpu(lambda strategy=strategy: _follow(program, strategy, updates)) for _ in range(3)]
+        runs = [cpu(partial(_follow, program, strategy, updates)) for _ in range(3)]
         answering = [_answering(program, strategy, updates) for _ in range(3)]
         row[strategy] = {
             "seconds": round(median(seconds for seconds, _ in runs), 4),
@@ -80,7 +81,7 @@ def _answering(program: str, strategy: str, updates: Sequence[Update]) -> float:
     engine = tl.Engine(program, strategy=strategy)
     total = 0.0
     for update, following in zip_longest(updates, updates[1:]):
-        total += cpu(lambda update=update: engine.apply_update(update))[0]
+        total += cpu(partial(engine.apply_update, update))[0]
         if following is not None:
             engine.look_ahead(following)
     return total
