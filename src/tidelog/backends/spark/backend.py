@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.local.compiled import Array
 from tidelog.backends.local.facts import LocalFacts
-from tidelog.backends.spark import frames
+from tidelog.backends.spark import frames, ids
 from tidelog.backends.spark.cold import ColdRelation, rebased
 from tidelog.backends.spark.encoding import check_shape, encoded
 from tidelog.backends.spark.hot import Capacity
@@ -28,7 +28,7 @@ from tidelog.backends.spark.store import SparkFacts, SparkStore
 from tidelog.backends.spark.tables import FewFacts, ManyFacts
 from tidelog.backends.spark.working import Working
 from tidelog.changes.change import FactTable
-from tidelog.language.terms import Atom, Constant
+from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.limits import Budget
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.recompute import Recompute
@@ -184,14 +184,27 @@ class SparkBackend(LocalBackend):
         return ManyFacts(lambda: kept.frame(self._jobs), kept.size, kept, self._jobs, self.store.constants)
 
     def query(self, pattern: Atom) -> FactTable:
-        """The facts that match a pattern."""
+        """The facts that match a pattern; many of them stay on Spark."""
         columns = tuple(at for at, term in enumerate(pattern.terms) if isinstance(term, Constant))
         values = [term.value for term in pattern.terms if isinstance(term, Constant)]
         self.store.freshen()
         keys = self.store.dictionary.encode(values).reshape(1, -1)
-        self.store.ensure({(pattern.relation, columns): keys})
+        try:
+            self.store.ensure({(pattern.relation, columns): keys})
+        except TooLargeError:
+            return self._many(pattern.relation, len(pattern.terms), self._matching(pattern))
         self.store.relation(pattern.relation, len(pattern.terms))
         return super().query(pattern)
+
+    def _matching(self, pattern: Atom) -> DataFrame:
+        frame = self.store.cold[pattern.relation].frame(self._jobs)
+        first: dict[Variable, int] = {}
+        for at, term in enumerate(pattern.terms):
+            if isinstance(term, Constant):
+                frame = frame.where(F.col(f"c{at}") == F.lit(ids.of_value(term.value)))
+            elif isinstance(term, Variable) and first.setdefault(term, at) != at:
+                frame = frame.where(F.col(f"c{at}") == F.col(f"c{first[term]}"))
+        return frame
 
     def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
         """Recompute everything from the explicit facts as Spark has them, and compare."""

@@ -43,6 +43,8 @@ class ColdRelation:
     distinct: tuple[int, ...] = ()
     tags: tuple[int, ...] = ()
     """By column, a bit for every tag that occurs."""
+    measured: int = 0
+    """How many facts there were when the distinct values of columns were counted."""
 
     @property
     def width(self) -> int:
@@ -93,8 +95,20 @@ class ColdRelation:
         return len(self.overlay) > max(least, self.based // 20)
 
     def compacted(self, jobs: Jobs) -> ColdRelation:
-        """The same facts without an overlay."""
-        return rebased(jobs, self.name, self.arity, self.frame(jobs))
+        """The same facts without an overlay; columns are counted anew only when there are twice as many facts."""
+        if self.based and self.size > 2 * self.measured:
+            return rebased(jobs, self.name, self.arity, self.frame(jobs))
+        present = np.array([fact for fact, state in self.overlay.items() if state != GONE], np.int64)
+        fresh = [len(set(column)) for column in present.reshape(-1, self.width).T.tolist()]
+        known = self.distinct or (0,) * self.width
+        return replace(
+            self,
+            base=frames.keep(jobs, self.frame(jobs)),
+            based=self.size,
+            overlay={},
+            measured=self.measured if self.based else self.size,
+            distinct=tuple(map(max, known, fresh)),
+        )
 
 
 def rebased(jobs: Jobs, name: str, arity: int, facts: DataFrame) -> ColdRelation:
@@ -114,6 +128,7 @@ def rebased(jobs: Jobs, name: str, arity: int, facts: DataFrame) -> ColdRelation
         row["size"],
         distinct=tuple(row[f"d{column}"] for column in columns),
         tags=tuple(row[f"t{column}"] or 0 for column in columns),
+        measured=row["size"],
     )
 
 

@@ -112,7 +112,8 @@ class HotStore(LocalStore):
         missing = self._pages.note(name, columns, keys)
         if not len(missing):
             return None
-        self._check_room(name, _expected(relation, columns, len(missing)))
+        if len(columns) < relation.arity:
+            self._check_room(name, _expected(relation, columns, len(missing)))
         return Wanted(relation, columns, self.constants.ids_of(missing))
 
     def fits(self, name: str) -> bool:

@@ -49,7 +49,8 @@ class Pages:
         registry = self._keys.get((relation, columns))
         if registry is None:
             registry = self._keys[relation, columns] = Relation(relation, len(columns))
-        return registry.rows[registry.store(keys, _UNKNOWN, Mark.NOW)]
+        new = registry.store(keys, _UNKNOWN, Mark.NOW)  # may move the rows, so they are read afterwards
+        return registry.rows[new]
 
     def _uncovered(self, relation: str, columns: tuple[int, ...], keys: Array) -> Array:
         """Keys whose facts have not all come with shorter keys."""

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.local.compiled import Array
 from tidelog.backends.local.tables import LocalTable
-from tidelog.backends.spark import frames
+from tidelog.backends.spark import frames, ids
 from tidelog.backends.spark.cold import ColdRelation
 from tidelog.backends.spark.constants import Constants
 from tidelog.backends.spark.decoding import decoded
@@ -37,10 +38,10 @@ class FewFacts(LocalTable):
 
     def to_spark(self, columns: Sequence[str] | None = None) -> DataFrame:
         """The facts as a DataFrame of values."""
-        ids = self._constants.ids_of(self.rows)
-        tags = [int(np.bitwise_or.reduce(1 << (ids[:, at] & 3), initial=0)) for at in range(ids.shape[1])]
-        frame = frames.of_ids(self._jobs.spark, ids)
-        return decoded(frame, self._constants.frame, tags, columns or frames.names(ids.shape[1]))
+        rows = self._constants.ids_of(self.rows)
+        tags = [int(np.bitwise_or.reduce(1 << (column & ids.TAG), initial=0)) for column in rows.T]
+        frame = frames.of_ids(self._jobs.spark, rows)
+        return decoded(frame, self._constants.frame, tags, columns or frames.names(rows.shape[1]))
 
 
 class ManyFacts:
@@ -59,7 +60,12 @@ class ManyFacts:
         return iter(self._brought())
 
     def __contains__(self, fact: object) -> bool:
-        return fact in self._brought()
+        if not isinstance(fact, tuple | list) or len(fact) != self._cold.arity:
+            return False
+        frame = self._frame()
+        for at, value in enumerate(fact):
+            frame = frame.where(F.col(f"c{at}") == F.lit(ids.of_value(value)))
+        return bool(self._jobs.run(lambda: frame.limit(1).toArrow()).num_rows)
 
     def __repr__(self) -> str:
         return f"<{self._size:,} facts on Spark>"
