@@ -29,7 +29,7 @@ from tidelog.backends.spark import bulk_sizes, frames
 from tidelog.backends.spark.bulk_plan import BulkPlan, Sizes, plan
 from tidelog.backends.spark.bulk_split import in_steps, is_step
 from tidelog.backends.spark.jobs import Jobs
-from tidelog.backends.spark.placement import targets_column
+from tidelog.backends.spark.placement import number_of, shard_of, targets_column
 from tidelog.backends.spark.shard_files import ShardFiles
 from tidelog.backends.spark.shard_rules import IdRules, over_ids
 from tidelog.backends.spark.shard_tasks import Report, Work, read_reports, rule_keys
@@ -198,14 +198,16 @@ class _Run:
         return frames.keep(self._jobs, self._numbers().mapInArrow(self._work.results, self._schema))
 
     def _delivered(self) -> DataFrame:
-        """The input where it is needed."""
+        """The input where it is needed: one pass over every relation."""
         parts = []
-        for tag, delivery in enumerate(self._plan.deliveries):
-            frame = self._inputs.get(delivery.source)
-            if frame is not None:
-                arity = max(self._plan.arities[delivery.name], 1)
-                places = targets_column(delivery, [F.col(name) for name in frames.names(arity)], self._shards)
-                parts.append(self._padded(frame, tag, arity, places.alias("shard")))
+        for source, frame in self._inputs.items():
+            wanted = {tag: one for tag, one in enumerate(self._plan.deliveries) if one.source == source}
+            if wanted:
+                arity = max(self._plan.arities[next(iter(wanted.values())).name], 1)
+                places = targets_column(wanted, [F.col(name) for name in frames.names(arity)], self._shards)
+                placed = frame.select(places.alias("place"), *frames.names(arity))
+                shard = shard_of(F.col("place")).alias("shard")
+                parts.append(self._padded(placed, number_of(F.col("place")), arity, shard))
         if not parts:
             parts.append(self._jobs.spark.createDataFrame([], f"shard int, {self._schema}"))
         return self._exchanged(reduce(DataFrame.unionAll, parts))
@@ -220,7 +222,7 @@ class _Run:
     def _whole(self, width: int) -> pa.Table:
         """The relations that every shard has in full."""
         parts = [
-            self._padded(self._inputs[name], tag, max(self._plan.arities[name], 1), width=width)
+            self._padded(self._inputs[name], F.lit(tag), max(self._plan.arities[name], 1), width=width)
             for tag, name in enumerate(sorted(self._plan.whole))
             if name in self._inputs
         ]
@@ -230,10 +232,10 @@ class _Run:
             )
         return self._jobs.run(lambda: reduce(DataFrame.unionAll, parts).toArrow())
 
-    def _padded(self, frame: DataFrame, tag: int, arity: int, *first: Column, width: int | None = None) -> DataFrame:
+    def _padded(self, frame: DataFrame, tag: Column, arity: int, *first: Column, width: int | None = None) -> DataFrame:
         names = frames.names(self._work.width if width is None else width)
         columns = [F.col(name) if at < arity else F.lit(0).cast("long").alias(name) for at, name in enumerate(names)]
-        return frame.select([*first, F.lit(tag).cast("int").alias("tag"), *columns])
+        return frame.select([*first, tag.cast("int").alias("tag"), *columns])
 
     def _account(self, table: pa.Table) -> int | None:
         """Take over what the shards report; how many facts they sent, None if they need values."""

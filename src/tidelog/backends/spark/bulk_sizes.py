@@ -23,6 +23,8 @@ from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.planning.lowered import LoweredRule, Stage
 
 _MOST_HOT = 64
+_SAMPLE, _SAMPLE_PER_SHARD = 20_000, 400
+"""A hot key owns at least half of a shard's fair share: so many facts show it some hundred times."""
 
 
 def measure(
@@ -37,7 +39,9 @@ def measure(
 ) -> Sizes:
     """The sizes of relations and of the own patterns that rules join with; one job for all that is not known."""
     inputs = {**lower, **seeds}
-    wanted: list[tuple[object, DataFrame]] = [(name, frame) for name, frame in inputs.items() if name not in known]
+    wanted: dict[str, list[tuple[Atom | None, Column]]] = {
+        name: [(None, F.lit(True))] for name in inputs if name not in known
+    }
     patterns = {
         skeleton(literal)
         for rule in rules.rules
@@ -47,14 +51,16 @@ def measure(
     }
     for pattern in patterns:
         sources = [(pattern.relation, _conditions(pattern, rules.is_numeric)), *_exits(stage, rules, pattern)]
-        wanted += [(pattern, inputs[name].where(condition)) for name, condition in sources if name in inputs]
-    counts = _count(jobs, [frame for _, frame in wanted])
+        for name, condition in sources:
+            if name in inputs:
+                wanted.setdefault(name, []).append((pattern, condition))
     facts, found = dict(known), dict.fromkeys(patterns, 0)
-    for (key, _), count in zip(wanted, counts):
-        if isinstance(key, Atom):
-            found[key] += count
-        else:
-            facts[str(key)] = count
+    for name, counts in _count(jobs, inputs, wanted).items():
+        for (counted, _), count in zip(wanted[name], counts):
+            if counted is None:
+                facts[name] = count
+            else:
+                found[counted] += count
     return Sizes(facts, found, small, few)
 
 
@@ -72,7 +78,7 @@ def with_hot_keys(
     parts = []
     for source, key in sorted(columns):
         total = sizes.facts[source]
-        sample = min(1.0, least / total)
+        sample = min(1.0, max(_SAMPLE, _SAMPLE_PER_SHARD * shards) / total)
         chosen = inputs[source] if sample == 1.0 else inputs[source].sample(fraction=sample, seed=0)
         grouped = chosen.groupBy(F.col(f"c{key}").alias("key")).agg(F.count(F.lit(1)).alias("count"))
         parts.append(grouped.where(F.col("count") > int(total * sample) // (2 * shards)).select("key"))
@@ -84,16 +90,19 @@ def with_hot_keys(
     return replace(plan, deliveries=deliveries, is_local=False)
 
 
-def _count(jobs: Jobs, wanted: list[DataFrame]) -> list[int]:
+def _count(
+    jobs: Jobs, inputs: Mapping[str, DataFrame], wanted: Mapping[str, list[tuple[Atom | None, Column]]]
+) -> dict[str, list[int]]:
+    """For every relation how many facts meet each condition: one pass each, one job for all."""
     if not wanted:
-        return []
-    parts = [
-        frame.agg(F.count(F.lit(1)).alias("count")).select(F.lit(at).alias("at"), "count")
-        for at, frame in enumerate(wanted)
-    ]
+        return {}
+    parts = []
+    for at, (name, conditions) in enumerate(wanted.items()):
+        counts = F.array(*(F.count(F.when(condition, 1)) for _, condition in conditions))
+        parts.append(inputs[name].agg(counts.alias("counts")).select(F.lit(at).alias("at"), "counts"))
     table = jobs.run(lambda: reduce(DataFrame.unionAll, parts).toArrow())
-    found = dict(zip(table.column("at").to_pylist(), table.column("count").to_pylist()))
-    return [found[at] for at in range(len(wanted))]
+    names = list(wanted)
+    return {names[at]: row for at, row in zip(table.column("at").to_pylist(), table.column("counts").to_pylist())}
 
 
 def _conditions(pattern: Atom, is_numeric: bool) -> Column:

@@ -13,7 +13,7 @@ Never     : no rules and no session.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -26,6 +26,8 @@ from tidelog.backends.spark.ids import Ids
 _PRIME = 2**31 - 1
 _FACTOR = 1_583_458_089
 _BITS = 31
+_PLACES = 16
+"""The bits of a place that tell the shard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +68,42 @@ def targets(delivery: Delivery, facts: Ids, shards: int) -> tuple[Ids, Ids]:
     return np.concatenate([positions[~is_hot], copied]), np.concatenate([homes[~is_hot], places])
 
 
-def targets_column(delivery: Delivery, columns: Sequence[Column], shards: int) -> Column:
-    """As `targets`, for a DataFrame: the shards of each fact, one row each; none where it is not delivered."""
-    everywhere = F.array(*(F.lit(shard) for shard in range(shards)))
-    home = _shard_column(columns if delivery.key is None else [columns[delivery.key]], shards)
-    if not (delivery.is_everywhere or delivery.hot or delivery.pattern):
-        return home
-    chosen = everywhere if delivery.is_everywhere else F.array(home)
+def targets_column(deliveries: Mapping[int, Delivery], columns: Sequence[Column], shards: int) -> Column:
+    """As `targets`, for a DataFrame and all deliveries of its relation, by number: one row per place to go to.
+
+    A place is a shard and a delivery in one integer (see `shard_of` and `number_of`), so one pass serves them all.
+    """
+    places = {number << _PLACES: delivery for number, delivery in deliveries.items()}
+    if len(places) == 1:
+        first, delivery = next(iter(places.items()))
+        if not (delivery.is_everywhere or delivery.hot or delivery.pattern):
+            return _home_column(delivery, columns, shards) + F.lit(first)
+    return F.explode(F.concat(*(_places_column(one, columns, shards, first) for first, one in places.items())))
+
+
+def shard_of(place: Column) -> Column:
+    """The shard of a place."""
+    return place.bitwiseAND(F.lit((1 << _PLACES) - 1))
+
+
+def number_of(place: Column) -> Column:
+    """The number of the delivery of a place."""
+    return F.shiftright(place, _PLACES)
+
+
+def _places_column(delivery: Delivery, columns: Sequence[Column], shards: int, first: int) -> Column:
+    everywhere = F.array(*(F.lit(first + shard) for shard in range(shards)))
+    chosen = everywhere if delivery.is_everywhere else F.array(_home_column(delivery, columns, shards) + F.lit(first))
     if delivery.hot and delivery.key is not None:
-        split = everywhere if delivery.hot_is_everywhere else F.array(_shard_column(columns, shards))
+        split = everywhere if delivery.hot_is_everywhere else F.array(_shard_column(columns, shards) + F.lit(first))
         chosen = F.when(columns[delivery.key].isin(list(delivery.hot)), split).otherwise(chosen)
     for column, constant in delivery.pattern:
         chosen = F.when(columns[column] == F.lit(constant), chosen).otherwise(F.array().cast("array<int>"))
-    return F.explode(chosen)
+    return chosen
+
+
+def _home_column(delivery: Delivery, columns: Sequence[Column], shards: int) -> Column:
+    return _shard_column(columns if delivery.key is None else [columns[delivery.key]], shards)
 
 
 def _everywhere(positions: Ids, shards: int) -> tuple[Ids, Ids]:
