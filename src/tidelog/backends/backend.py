@@ -34,6 +34,10 @@ class Backend(Protocol[F]):
         """What strategies work on."""
 
     @property
+    def jobs(self) -> int:
+        """How many Spark jobs ran since `watch`; 0 where there is no Spark."""
+
+    @property
     def missed(self) -> int:
         """How many distinct facts `find` was asked for and did not find since `watch`."""
 

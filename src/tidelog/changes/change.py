@@ -119,6 +119,8 @@ class Stats:
     marks: int = 0
     no_ops: int = 0
     seconds: float = 0.0
+    jobs: int = 0
+    """Spark jobs that the update took, 0 on the local backend."""
 
     def count(self, rule: str, phase: str, instances: int) -> None:
         """Add derivations of a rule in a phase."""

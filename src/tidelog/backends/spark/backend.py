@@ -26,7 +26,7 @@ from tidelog.backends.spark.jobs import Jobs
 from tidelog.backends.spark.session import session
 from tidelog.backends.spark.store import SparkFacts, SparkStore
 from tidelog.backends.spark.tables import FewFacts, ManyFacts
-from tidelog.backends.spark.working import Working
+from tidelog.backends.spark.working import Lease, Working
 from tidelog.changes.change import FactTable
 from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.limits import Budget
@@ -159,9 +159,9 @@ class SparkBackend(LocalBackend):
             rows = self._here(cold, View(Mark.WAS_EXPLICIT) if is_explicit else OLD)
             return FewFacts(rows, cold.arity, self._jobs, self.store.constants)
         if not is_explicit:
-            return ManyFacts(lambda: cold.frame(self._jobs), cold.size, cold, self._jobs, self.store.constants)
+            return self._table_of(cold.frame(self._jobs), cold.size, cold.arity, cold)
         explicit = cold.frame(self._jobs).where("explicit")
-        return ManyFacts(lambda: explicit, self._jobs.run(explicit.count), cold, self._jobs, self.store.constants)
+        return self._table_of(explicit, self._jobs.run(explicit.count), cold.arity, cold)
 
     def _here(self, cold: ColdRelation, view: View) -> Array:
         self.store.freshen()
@@ -173,15 +173,19 @@ class SparkBackend(LocalBackend):
         """Facts of one relation, for good."""
         large = facts.large.get(relation) if isinstance(facts, SparkFacts) else None
         if large is not None:
-            return self._many(relation, large.working.arity, large.working.of(large))
+            working = large.working
+            return self._table_of(working.of(large), len(large), working.arity, working.lease)
         found = self.store.relations[relation]
         rows = facts.parts.get(relation, np.empty(0, np.int32))
         return FewFacts(found.rows[rows], found.arity, self._jobs, self.store.constants)
 
-    def _many(self, relation: str, arity: int, facts: DataFrame) -> FactTable:
+    def _many(self, arity: int, facts: DataFrame) -> FactTable:
         """Facts that stay on Spark for as long as the table lives."""
-        kept = rebased(self._jobs, relation, arity, facts.withColumn("explicit", F.lit(False)))
-        return ManyFacts(lambda: kept.frame(self._jobs), kept.size, kept, self._jobs, self.store.constants)
+        kept = frames.keep(self._jobs, facts.select(*frames.names(max(arity, 1))))
+        return self._table_of(kept, self._jobs.run(kept.count), arity, Lease([kept]))
+
+    def _table_of(self, facts: DataFrame, size: int, arity: int, owner: object) -> FactTable:
+        return ManyFacts(facts, size, arity, self._jobs, self.store.constants, owner)
 
     def query(self, pattern: Atom) -> FactTable:
         """The facts that match a pattern; many of them stay on Spark."""
@@ -192,7 +196,7 @@ class SparkBackend(LocalBackend):
         try:
             self.store.ensure({(pattern.relation, columns): keys})
         except TooLargeError:
-            return self._many(pattern.relation, len(pattern.terms), self._matching(pattern))
+            return self._many(len(pattern.terms), self._matching(pattern))
         self.store.relation(pattern.relation, len(pattern.terms))
         return super().query(pattern)
 
@@ -235,6 +239,6 @@ class SparkBackend(LocalBackend):
         )
         both = Working(self._jobs, self.store.cold.get(name) or ColdRelation(name, arity), None)
         both.renew(fresh.now(name, arity))
-        missing, extra = (self._many(name, arity, both.facts(view)) for view in (INSERTED, DELETED))
+        missing, extra = (self._many(arity, both.facts(view)) for view in (INSERTED, DELETED))
         both.release()
         return missing, extra

@@ -41,8 +41,6 @@ class ColdRelation:
     size: int = 0
     overlay: Overlay = field(default_factory=dict)
     distinct: tuple[int, ...] = ()
-    tags: tuple[int, ...] = ()
-    """By column, a bit for every tag that occurs."""
     measured: int = 0
     """How many facts there were when the distinct values of columns were counted."""
 
@@ -84,11 +82,7 @@ class ColdRelation:
 
     def changed(self, states: Overlay, growth: int) -> ColdRelation:
         """The relation after a small change, given the new state of every changed fact."""
-        tags = list(self.tags or (0,) * self.width)
-        rows = np.array(list(states), np.int64).reshape(-1, self.width)
-        for at in range(self.width):
-            tags[at] |= int(np.bitwise_or.reduce(1 << (rows[:, at] & ids.TAG), initial=0))
-        return replace(self, overlay={**self.overlay, **states}, size=self.size + growth, tags=tuple(tags))
+        return replace(self, overlay={**self.overlay, **states}, size=self.size + growth)
 
     def is_ripe(self, least: int) -> bool:
         """Whether the overlay has more facts than `least` and is worth a pass over the base."""
@@ -118,8 +112,7 @@ def rebased(jobs: Jobs, name: str, arity: int, facts: DataFrame) -> ColdRelation
     kept = frames.keep(jobs, facts.select(*columns, "explicit"))
     counts = [F.count(F.lit(1)).alias("size")]
     counts += [F.approx_count_distinct(column, 0.1).alias(f"d{column}") for column in columns]
-    tags = [F.bit_or(_tag_bit(column)).alias(f"t{column}") for column in columns]
-    row = jobs.run(lambda: kept.agg(*counts, *tags).toArrow()).to_pylist()[0]
+    row = jobs.run(lambda: kept.agg(*counts).toArrow()).to_pylist()[0]
     return ColdRelation(
         name,
         arity,
@@ -127,9 +120,16 @@ def rebased(jobs: Jobs, name: str, arity: int, facts: DataFrame) -> ColdRelation
         row["size"],
         row["size"],
         distinct=tuple(row[f"d{column}"] for column in columns),
-        tags=tuple(row[f"t{column}"] or 0 for column in columns),
         measured=row["size"],
     )
+
+
+def tags_of(jobs: Jobs, facts: DataFrame, columns: list[str]) -> list[int]:
+    """By column, a bit for every tag that occurs."""
+    if not columns:
+        return []
+    row = jobs.run(lambda: facts.agg(*(F.bit_or(_tag_bit(column)) for column in columns)).collect())[0]
+    return [bits or 0 for bits in row]
 
 
 def _tag_bit(column: str) -> Column:

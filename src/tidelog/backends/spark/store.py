@@ -166,11 +166,9 @@ class SparkStore(HotStore):
         """Bring the change of a large relation to the driver if it is small."""
         working = self.working[name]
         cold = self.committed(name, working.arity)
-        changed = working.changed
-        most = self.capacity.change
-        table = self._jobs.run(lambda: changed.limit(most + 1).toArrow())
-        if table.num_rows > most:
+        if working.tally()[ANY] > self.capacity.change:
             return
+        table = self._jobs.run(working.changed.toArrow)
         rows = self._local(cold, frames.to_ids(table, cold.columns))
         marks = table.column("marks").to_numpy() & ~int(Mark.TOUCHED)
         relation = self.relation(name, cold.arity)
@@ -221,7 +219,7 @@ class SparkStore(HotStore):
         for name, working in workings.items():
             working.renew(facts[name])
         frames.release(kept)
-        return sum(len(working.select(NOW)) for working in workings.values())
+        return sum(working.tally()[NOW] for working in workings.values())
 
     def _arity(self, name: str, arities: Mapping[str, int]) -> int:
         """The columns of a relation of a stage; one that has lost its last rule is known from its facts."""
@@ -236,14 +234,25 @@ class SparkStore(HotStore):
     ) -> tuple[Mapping[str, DataFrame], DataFrame]:
         """All facts of a stage: by the compiled kernels in Arrow tasks if they can, else by joins in rounds."""
         if stage.rules:
+            sizes = {name: self._size_now(name) for name in below}
             found = bulk.fixpoint(
-                self._jobs, stage, below, explicit, partitions=self._partitions, on_round=lambda *_: charge()
+                self._jobs,
+                stage,
+                below,
+                explicit,
+                partitions=self._partitions,
+                sizes=sizes,
+                on_round=lambda *_: charge(),
             )
             if found is not None:
                 for key, number in found.stats.derivations.items():
                     self.derivations[key, "evaluate"] += number
                 return found.facts, found.kept
         return Fixpoint(self._jobs, self.constants, stage, below, Estimated(self)).run(explicit, charge)
+
+    def _size_now(self, name: str) -> int:
+        """How many facts a relation has NOW, about."""
+        return self.working[name].tally()[NOW] if name in self.working else self.size(name)
 
     @property
     def _partitions(self) -> int:

@@ -8,7 +8,7 @@ Never     : nothing is changed here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from tidelog.backends.local.compiled import Array
 from tidelog.backends.local.tables import LocalTable
 from tidelog.backends.spark import frames, ids
-from tidelog.backends.spark.cold import ColdRelation
+from tidelog.backends.spark.cold import tags_of
 from tidelog.backends.spark.constants import Constants
 from tidelog.backends.spark.decoding import decoded
 from tidelog.backends.spark.jobs import Jobs
@@ -45,12 +45,12 @@ class FewFacts(LocalTable):
 
 
 class ManyFacts:
-    """Facts in a DataFrame of ids."""
+    """Facts in a DataFrame of ids; `owner` keeps its blocks for as long as the table lives."""
 
     def __init__(
-        self, frame: Callable[[], DataFrame], size: int, cold: ColdRelation, jobs: Jobs, constants: Constants
+        self, frame: DataFrame, size: int, arity: int, jobs: Jobs, constants: Constants, owner: object
     ) -> None:
-        self._frame, self._size, self._cold = frame, size, cold
+        self._frame, self._size, self._arity, self._owner = frame, size, arity, owner
         self._jobs, self._constants = jobs, constants
 
     def __len__(self) -> int:
@@ -60,9 +60,9 @@ class ManyFacts:
         return iter(self._brought())
 
     def __contains__(self, fact: object) -> bool:
-        if not isinstance(fact, tuple | list) or len(fact) != self._cold.arity:
+        if not isinstance(fact, tuple | list) or len(fact) != self._arity:
             return False
-        frame = self._frame()
+        frame = self._frame
         for at, value in enumerate(fact):
             frame = frame.where(F.col(f"c{at}") == F.lit(ids.of_value(value)))
         return bool(self._jobs.run(lambda: frame.limit(1).toArrow()).num_rows)
@@ -79,14 +79,13 @@ class ManyFacts:
         return self.to_arrow().to_pandas()
 
     def to_spark(self, columns: Sequence[str] | None = None) -> DataFrame:
-        """The facts as a DataFrame of values."""
-        names = columns or frames.names(self._cold.arity)
-        frame = self._frame().select(*frames.names(self._cold.arity))
-        return decoded(frame, self._constants.frame, self._cold.tags[: self._cold.arity], names)
+        """The facts as a DataFrame of values; which kinds a column has is looked up first."""
+        names = frames.names(self._arity)
+        tags = tags_of(self._jobs, self._frame, names)
+        return decoded(self._frame.select(*names), self._constants.frame, tags, columns or names)
 
     def _brought(self) -> LocalTable:
-        columns = self._cold.columns
-        table = self._jobs.run(lambda: self._frame().select(*columns).toArrow())
-        rows = frames.to_ids(table, columns)
-        local = self._constants.local_of(rows) if self._cold.arity else np.zeros(rows.shape, np.int32)
-        return LocalTable(local, self._cold.arity, self._constants.dictionary)
+        columns = frames.names(max(self._arity, 1))
+        rows = frames.to_ids(self._jobs.run(self._frame.select(*columns).toArrow), columns)
+        local = self._constants.local_of(rows) if self._arity else np.zeros(rows.shape, np.int32)
+        return LocalTable(local, self._arity, self._constants.dictionary)

@@ -9,6 +9,7 @@ Never     : no rules, no values.
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame
@@ -18,10 +19,18 @@ from tidelog.backends.spark import frames
 from tidelog.backends.spark.cold import ColdRelation
 from tidelog.backends.spark.jobs import Jobs
 from tidelog.errors import LawError
-from tidelog.planning.views import Mark, View
+from tidelog.planning.views import ANY, DELETED, INSERTED, NOW, Mark, View
 
 _MOST_SETS = 62
 _LASTING = int(Mark.OLD | Mark.WAS_EXPLICIT | Mark.EXPLICIT)
+
+
+class Lease:
+    """Frees kept frames when nobody holds it any more."""
+
+    def __init__(self, kept: list[DataFrame]) -> None:
+        for frame in kept:
+            weakref.finalize(self, frames.release, frame)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +52,8 @@ class Working:
         self._jobs, self._cold = jobs, cold
         self._kept: list[DataFrame] = []
         self._sizes: dict[int, int] = {}
+        self._tally: dict[View, int] = {}
+        self._lease: Lease | None = None
         self._sets = 0
         self.columns, self.arity = cold.columns, cold.arity
         explicit = F.when(F.col("explicit"), F.lit(_marks(Mark.EXPLICIT | Mark.WAS_EXPLICIT))).otherwise(F.lit(0))
@@ -63,7 +74,19 @@ class Working:
 
     def select(self, view: View) -> Selection:
         """All facts in a view."""
-        return self._chosen(_in_view(view))
+        chosen = self._chosen(_in_view(view))
+        if view in self._tally:
+            self._sizes[chosen.bit] = self._tally[view]
+        return chosen
+
+    def tally(self) -> dict[View, int]:
+        """How many facts are NOW, INSERTED, DELETED, and in any other way changed (ANY): one pass for all."""
+        if not self._tally:
+            views = (NOW, INSERTED, DELETED)
+            counts = [F.count_if(_in_view(view)) for view in views]
+            row = self._jobs.run(lambda: self.frame.agg(*counts, F.count_if(_is_changed())).collect())[0]
+            self._tally = dict(zip((*views, ANY), row))
+        return self._tally
 
     def restrict(self, facts: Selection, view: View) -> Selection:
         """Those of the facts that are in a view."""
@@ -79,6 +102,7 @@ class Working:
 
     def mark(self, facts: Selection, add: Mark, remove: Mark) -> None:
         """Give and take marks."""
+        self._tally = {}
         marks = F.col("marks")
         changed = marks.bitwiseAND(F.lit(~int(remove) & 0xFFFF)).bitwiseOR(F.lit(int(add)))
         self.frame = self.frame.withColumn("marks", F.when(_has(facts.bit), changed).otherwise(marks))
@@ -107,9 +131,7 @@ class Working:
     @property
     def changed(self) -> DataFrame:
         """The facts that came, went, or became or ceased to be explicit, with their marks."""
-        marks = F.col("marks")
-        was, now = marks.bitwiseAND(F.lit(5)), F.shiftright(marks, 1).bitwiseAND(F.lit(5))
-        return self.frame.where(was != now).select(*self.columns, "marks")
+        return self.frame.where(_is_changed()).select(*self.columns, "marks")
 
     @property
     def committed(self) -> DataFrame:
@@ -119,12 +141,21 @@ class Working:
 
     def release(self) -> None:
         """Free what was kept on the way."""
-        for frame in self._kept:
-            frames.release(frame)
+        if self._lease is None:
+            for frame in self._kept:
+                frames.release(frame)
         self._kept = []
+
+    @property
+    def lease(self) -> Lease:
+        """Whoever holds it can read the present sets for as long as it likes."""
+        if self._lease is None:
+            self._lease = Lease(self._kept)
+        return self._lease
 
     def _merge(self, more: DataFrame) -> None:
         merged = self.frame.unionAll(more).groupBy(*self.columns)
+        self._tally = {}
         kept = frames.keep(self._jobs, merged.agg(F.bit_or("marks").alias("marks"), F.bit_or("sets").alias("sets")))
         self.release()
         self._kept.append(kept)
@@ -145,6 +176,12 @@ class Working:
 
 def _marks(marks: Mark) -> int:
     return int(marks)
+
+
+def _is_changed() -> Column:
+    """Whether a fact came, went, or became or ceased to be explicit: each mark of the old version is one lower."""
+    marks, old = F.col("marks"), F.lit(int(Mark.OLD | Mark.WAS_EXPLICIT))
+    return marks.bitwiseAND(old) != F.shiftright(marks, 1).bitwiseAND(old)
 
 
 def _has(bit: int) -> Column:
