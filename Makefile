@@ -45,7 +45,7 @@ bench-maintenance: $(READY)  ## measure every maintenance strategy on the papers
 	@$(BIN)/python -m benchmarks.maintenance
 
 bench-spark: $(READY)  ## measure the Spark backend
-	@$(BIN)/tidelog bench --backend spark
+	@$(BIN)/python -m benchmarks.spark
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse

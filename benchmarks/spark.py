@@ -223,14 +223,13 @@ def main() -> None:
     }
     warm = Case(spark, "warm-up", CLOSURE, random_graph(50, 100), spark_loops.closure)
     warm.run(options.contenders.split(","), 1)
-    rows = []
+    rows: list[dict[str, object]] = []
+    options.out.parent.mkdir(exist_ok=True)
     for name in options.cases.split(","):
         rows.append(
             recursive_sql(spark) if name == "sql" else cases[name]().run(options.contenders.split(","), options.repeat)
         )
-        print(json.dumps(rows[-1]), flush=True)
-    options.out.parent.mkdir(exist_ok=True)
-    options.out.write_text(json.dumps({"master": master, "rows": rows}, indent=1) + "\n")
+        options.out.write_text(json.dumps({"master": master, "rows": rows}, indent=1) + "\n")
     draw([row for row in rows if "loop" in row], options.out.with_suffix(".svg"))
     close(spark)
 

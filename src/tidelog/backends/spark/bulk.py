@@ -174,8 +174,8 @@ class _Run:
         """Every shard for itself: one job."""
         kept = frames.keep(self._jobs, self._delivered().mapInArrow(self._work.alone, self._schema))
         reports = self._jobs.run(lambda: kept.where(F.col("tag") < 0).select("tag", "c0").toArrow())
-        self.stats.rounds = 1
         if self._account(reports) is not None:
+            self.stats.rounds = 1
             return kept
         frames.release(kept)
         return None
