@@ -272,9 +272,10 @@ def _size(engine: Engine) -> int:
 
 @contextmanager
 def _session(pipeline: Pipeline, given: SparkSession | None) -> Iterator[SparkSession]:
-    """The given session, or one of our own that ends with the run."""
-    if given is not None:
-        yield given
+    """The given session, else the one that is running already, else one of our own that ends with the run."""
+    there = given or SparkSession.getActiveSession()
+    if there is not None:
+        yield there
         return
     running = session(pipeline.master, app=pipeline.file.stem, options=pipeline.spark)
     try:
