@@ -17,7 +17,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tidelog.analysis import arities
-from tidelog.analysis.impact import impact
+from tidelog.analysis.impact import impact, without
 from tidelog.analysis.program_check import check
 from tidelog.backends.backend import Backend
 from tidelog.changes.change import Change, FactTable, FactTables
@@ -28,7 +28,7 @@ from tidelog.changes.update import Update, net
 from tidelog.errors import LawError, Problem, UsageError
 from tidelog.language.parser import parse, parse_atom
 from tidelog.language.printer import names, print_fact, print_rule
-from tidelog.language.terms import Program, Rule, Value
+from tidelog.language.terms import Program, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance import marking
 from tidelog.maintenance.counters import stats_of
@@ -64,7 +64,7 @@ class Engine:
         check(program)
         self._strategy = strategy_named(strategy)
         self._backend = _backend(backend, spark)
-        self._limits = limits or Limits()
+        self.limits = limits or Limits()
         self.watcher: Callable[[int], None] | None = None
         self._program = Program(declarations=program.declarations, inputs=program.inputs, outputs=program.outputs)
         self._lowered = LoweredProgram(())
@@ -268,16 +268,16 @@ class Engine:
         inline: Mapping[str, object] | None = None,
     ) -> Change:
         """Everything or nothing."""
-        started = time.perf_counter()
+        started, budget = time.perf_counter(), Budget(self.limits, watcher=self.watcher)
         check_names((*insert, *delete))
         lowered, schedule = self._lowered, self._schedule
         if program is not self._program:
             check(program)
             arities.agree(program, self._stored_arity)
+            budget.check_time()
         if program.rules != self._program.rules:
             lowered = lower(program.rules).sharing(self._lowered)
             schedule = Schedule(lowered.stages, self._schedule)
-        budget = Budget(self._limits, watcher=self.watcher)
         self._backend.watch(budget)
         marks, self._marks = self._marks, None
         try:
@@ -345,18 +345,12 @@ class Engine:
 
     def _changed_program(self, added: Program, removed: Sequence[str]) -> Program:
         """The program after a rule change; unknown and repeated rules are refused or ignored."""
-        kept: list[Rule] = list(self._program.rules)
-        for name in removed:
-            left = [rule for rule in kept if name not in names(rule)]
-            if len(left) == len(kept):
-                raise UsageError.of(
-                    "E803",
-                    f"there is no rule {name}",
-                    remedy="give a rule's name or its canonical text; see engine.rules",
-                )
-            kept = left
-        kept.extend(rule for rule in added.rules if rule not in kept)
-        if not added.declarations and len(kept) == len(self._program.rules) and tuple(kept) == self._program.rules:
+        if not (removed or added.rules or added.declarations):
+            return self._program
+        kept = without(self._program.rules, removed) if removed else list(self._program.rules)
+        present = set(kept)
+        kept.extend(rule for rule in dict.fromkeys(added.rules) if rule not in present)
+        if not added.declarations and tuple(kept) == self._program.rules:
             return self._program
         declarations = (*self._program.declarations, *added.declarations)
         return Program(tuple(kept), (), declarations, self._program.inputs, self._program.outputs)

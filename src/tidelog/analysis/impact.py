@@ -37,7 +37,7 @@ class Impact:
 def impact(program: Program, added: Iterable[Rule] = (), removed: Iterable[Rule | str] = ()) -> Impact:
     """What adding and removing rules can change; rules to remove are given as rules, names or canonical text."""
     before = {canonical_text(rule): rule for rule in program.rules}
-    remaining = _without(program.rules, removed)
+    remaining = without(program.rules, removed)
     after = {canonical_text(rule): rule for rule in (*remaining, *added)}
     signs = [(rule.head.relation, GAIN) for text, rule in after.items() if text not in before]
     signs += [(rule.head.relation, LOSE) for text, rule in before.items() if text not in after]
@@ -48,12 +48,14 @@ def impact(program: Program, added: Iterable[Rule] = (), removed: Iterable[Rule 
     )
 
 
-def _without(rules: Iterable[Rule], removed: Iterable[Rule | str]) -> list[Rule]:
+def without(rules: Iterable[Rule], removed: Iterable[Rule | str]) -> list[Rule]:
     """The rules that stay; removing a rule that is not there is refused."""
     present = [(rule, names(rule)) for rule in rules]
     gone = {rule if isinstance(rule, str) else rule_key(rule) for rule in removed}
     for name in sorted(gone.difference(*(known for _, known in present))):
-        raise UsageError.of("E803", f"there is no rule {name}", remedy="name a rule of the program")
+        raise UsageError.of(
+            "E803", f"there is no rule {name}", remedy="give a rule's name or its text; see engine.rules"
+        )
     return [rule for rule, known in present if gone.isdisjoint(known)]
 
 
