@@ -31,6 +31,7 @@ from tidelog.language.printer import names, print_fact, print_rule
 from tidelog.language.terms import Program, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance import marking
+from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.counters import stats_of
 from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
@@ -314,6 +315,7 @@ class Engine:
             self._schedule = schedule
             self._backend.use(schedule)
         self.version += 1
+        change.stats.jobs = self._backend.jobs
         if entry is not None:
             self._journals.note(entry)
         return change
@@ -361,8 +363,12 @@ class Engine:
             return
         self._forget_marks()
         passes_on = self._strategy.name == "dred-mark"
-        found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
-        self._marks = marking.look_ahead(self._backend.store, self._schedule, found, passes_on=passes_on)
+        try:
+            found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
+            self._marks = marking.look_ahead(self._backend.store, self._schedule, found, passes_on=passes_on)
+        except TooLargeError:  # then nothing is foreseen, which costs time but no truth
+            self._backend.rollback()
+            return
         self._backend.commit()
 
     def _net(self, updates: Sequence[Update]) -> Update:

@@ -46,6 +46,11 @@ class LocalBackend:
     def __init__(self, store: LocalStore | None = None) -> None:
         self.store = store or LocalStore()
 
+    @property
+    def jobs(self) -> int:
+        """There is no Spark here."""
+        return 0
+
     # -- what comes in ---------------------------------------------------------------------------------------------
 
     def arity(self, relation: str) -> int | None:
