@@ -29,7 +29,7 @@ RESULTS = Path(__file__).parent / "results"
 QUICK = ("rand1k", "rmat1k", "sparse200k", "lubm1", "rs2", "generation300k")
 TOO_MUCH = {"clingo": {"sparse10m", "sparse2m", "dense1k", "power3m", "generation2m"}}
 """What takes minutes or gigabytes elsewhere, left out by default; `--all` measures it."""
-QUESTIONS = ("compile", "single", "flat", "bytes")
+QUESTIONS = ("compile", "single", "flat", "files", "bytes")
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -53,5 +53,6 @@ def limits(answers: dict[str, Any]) -> Iterator[str]:
         )
     for line in answers["flat"] if isinstance(answers["flat"], list) else ():
         yield f"one fact that derives {line['derived']} beside {line['facts']:,} facts: {line['cpu_ms']} ms CPU"
+    yield f"LUBM(1) RDFS from files: {answers['files']}"
     yield f"memory: {answers['bytes']}"
     yield f"first compile of the kernels: {answers['compile']}"

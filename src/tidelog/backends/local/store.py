@@ -348,7 +348,7 @@ class LocalStore:
         runs = [run for run in self._driven(stage, driving, blocking, matching) if not run[1].is_futile()]
         for rule, executable, rows in runs:
             relation = self.relations[executable.plan.relation or ""]
-            self._feed(rule, executable, relation.rows[rows], phase, sink)
+            self._feed(rule, executable, relation.rows.take(rows, axis=0), phase, sink)
 
     def _driven(
         self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching
