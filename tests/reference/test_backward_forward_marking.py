@@ -7,14 +7,11 @@ import pytest
 from tests.reference.test_dred import CLOSURE
 from tidelog.language.parser import parse
 from tidelog.reference.algorithm import Update
-from tidelog.reference.backward_forward_marking import (
-    BackwardForwardMarking,
-    BackwardForwardSharedMarks,
-)
+from tidelog.reference.backward_forward_depth_first import BackwardForwardDepthFirst, BackwardForwardDepthFirstShared
+from tidelog.reference.backward_forward_marking import BackwardForwardMarking, BackwardForwardSharedMarks
 from tidelog.reference.dred_marking import DRedMarking
 from tidelog.reference.facts import to_fact
 from tidelog.reference.recompute import materialise
-from tidelog.reference.tables import AllAffectedFirst, DelayedUnchecked
 
 EXAMPLE_3 = """
     q(x) :- p1(x), p2(x).
@@ -102,7 +99,14 @@ def test_shared_marks_reach_facts_derived_long_ago():
 
 
 @pytest.mark.parametrize(
-    "kind", [BackwardForwardMarking, BackwardForwardSharedMarks, DelayedUnchecked, AllAffectedFirst, DRedMarking]
+    "kind",
+    [
+        BackwardForwardMarking,
+        BackwardForwardSharedMarks,
+        BackwardForwardDepthFirst,
+        BackwardForwardDepthFirstShared,
+        DRedMarking,
+    ],
 )
 @pytest.mark.parametrize("seed", range(8))
 def test_marks_never_change_a_result(kind, seed):

@@ -3,20 +3,37 @@
 import pytest
 
 from tidelog.errors import UsageError
+from tidelog.reference.backward_forward_depth_first import BackwardForwardDepthFirst, BackwardForwardDepthFirstShared
 from tidelog.reference.backward_forward_marking import BackwardForwardMarking, BackwardForwardSharedMarks
 from tidelog.reference.dred_marking import DRedMarking
-from tidelog.reference.published import COUNTERS, DRED, SINGLE_STREAMS, TABLE_2, TABLE_3
-from tidelog.reference.tables import TESTS, Row, Tables, main, read_stream
+from tidelog.reference.published import COUNTERS, DRED, EXACT, SINGLE_STREAMS, TABLE_2, TABLE_3
+from tidelog.reference.tables import TESTS, TOLERANCE, Row, Tables, main, read_stream
 
 TABLES = Tables(TESTS / "data" / "streams", TESTS / "programs" / "marking")
 
 
+@pytest.mark.parametrize("kind", [BackwardForwardSharedMarks, BackwardForwardDepthFirstShared])
 @pytest.mark.parametrize("marking", [False, True])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_table_2_at_size_10_is_equal_for_every_seed(seed, marking):
+def test_table_2_at_size_10_is_equal_for_every_seed_in_every_order(seed, marking, kind):
     """P_seq is a deterministic function of the stream: every counter, with and without marks."""
-    ours = TABLES.count(BackwardForwardSharedMarks, f"seq_seed{seed}_size10", marking=marking)
+    ours = TABLES.count(kind, f"seq_seed{seed}_size10", marking=marking)
     assert Row("seq", TABLE_2["seq_size10", marking], ours, COUNTERS).broken == ()
+
+
+@pytest.mark.parametrize("marking", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "stream", "published"),
+    [
+        (BackwardForwardDepthFirst, "track_2", TABLE_3),
+        (BackwardForwardDepthFirstShared, "trans_seed2_size10", SINGLE_STREAMS),
+    ],
+)
+def test_in_the_order_of_the_authors_program_every_counter_is_near(kind, stream, published, marking):
+    """What depends on the order comes within 15 % once the order is theirs; as printed, deletions miss by far."""
+    row = Row(stream, published[stream, marking], TABLES.count(kind, stream, marking=marking), EXACT)
+    assert row.broken == ()
+    assert {name: row.deviation(name) for name in row.published if abs(row.deviation(name)) > TOLERANCE} == {}
 
 
 @pytest.mark.parametrize("marking", [False, True])

@@ -11,7 +11,8 @@ Departures : the existential quantifiers are generators that go on where they st
              derive comes first in block a).
 
 Counters, as in the paper's tables: `deletions` (line 23), `backward` (line 20), `forward` (line 11), `insertions`
-(line 28), `marks explicit` and `marks implicit` when an update ends.
+(line 28), `marks explicit` and `marks implicit` when an update ends. The published values come from a program that works
+in another order than the one printed: backward_forward_depth_first.py.
 """
 
 # ruff: noqa: N803, N806 (the paper's letters)
@@ -28,16 +29,7 @@ from tidelog.reference.stratified import Step
 
 
 class BackwardForwardMarking(LookAheadAlgorithm):
-    """B/F with marking. `trace` lists the blocks of the last update with the facts they acted on.
-
-    The flags are guesses at how the authors' program may differ, tried in `tables.py`. As printed, block c) checks a
-    head that is already delayed and applies one rule at a time, and block a) passes marks on. Results do not depend on
-    the flags.
-    """
-
-    checks_delayed_heads = True
-    applies_one_rule_at_a_time = True
-    marks_while_proving = True
+    """B/F with marking. `trace` lists the blocks of the last update with the facts they acted on."""
 
     def __init__(self, program: Program) -> None:
         self.marked = FactSet()  # explicit facts that U2 deletes
@@ -68,9 +60,13 @@ class BackwardForwardMarking(LookAheadAlgorithm):
     def finish(self) -> None:
         """Lines 32 and 33: marked implicit facts wait for the next update; all marks go."""
         self.waiting = self.get_marked()
+        self.count_marks()
+        self.marked, self.marked_heads = FactSet(), FactSet()
+
+    def count_marks(self) -> None:
+        """The facts that carry a mark when an update ends."""
         self.counters["marks explicit"] += len(self.marked)
         self.counters["marks implicit"] += len(self.waiting)
-        self.marked, self.marked_heads = FactSet(), FactSet()
 
     def remember(self) -> object:
         """The waiting facts; a new update starts a new trace."""
@@ -146,8 +142,7 @@ class _Loop:
                 return False
             H = instance.head
             if H not in self.V and H not in self.Y:  # line 11
-                if self.algorithm.marks_while_proving:
-                    self.algorithm.mark(instance)  # line 12
+                self.algorithm.mark(instance)  # line 12
                 if H in self.W or H in self.C:  # lines 13, 15
                     self._prove(H)  # lines 14, 15
                 else:
@@ -175,19 +170,14 @@ class _Loop:
 
     def _c(self, instances: Iterator[Instance | None]) -> bool:
         """Determine facts affected by deletion."""
-        is_done = False
         for instance in instances:
             if instance is None:
-                break
-            if instance.head in self.Y and not self.algorithm.checks_delayed_heads:
-                continue
+                return False
             if instance.head not in self.W and instance.head not in self.C:  # line 23
                 self._wait([instance.head])  # line 24
                 self.count["deletions"] += 1
-                is_done = self._note("c", instance.head)
-                if self.algorithm.applies_one_rule_at_a_time:
-                    break
-        return is_done
+                return self._note("c", instance.head)
+        return False
 
     def _d(self) -> bool:
         """Delete facts that cannot be proven."""
