@@ -1,9 +1,14 @@
 """B/F in the order of the authors' program: each departure from Algorithm 1 as printed, on the smallest program."""
 
+import pytest
+
+from tests.differential.engines import ReferenceEngine
+from tests.differential.harness import agree
+from tests.differential.updates import draw_case
 from tests.reference.test_backward_forward_marking import EXAMPLE_3, U_A, U_B, fact, process
 from tidelog.language.parser import parse
 from tidelog.reference.algorithm import Update
-from tidelog.reference.backward_forward_depth_first import BackwardForwardDepthFirst
+from tidelog.reference.backward_forward_depth_first import BackwardForwardDepthFirst, BackwardForwardDepthFirstShared
 from tidelog.reference.backward_forward_marking import BackwardForwardMarking
 from tidelog.reference.facts import to_fact
 
@@ -73,3 +78,11 @@ def test_a_fact_that_is_explicit_and_derived_stays_while_one_reason_does():
     assert algorithm.facts == {fact("q")}
     process(algorithm, Update(delete=(fact("q"),)))
     assert algorithm.facts == frozenset()
+
+
+@pytest.mark.parametrize("kind", [BackwardForwardDepthFirst, BackwardForwardDepthFirstShared])
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_it_agrees_with_recomputation_on_the_random_world(kind, first):
+    """Rules that come and go, negation, aggregates, explicit facts of derived relations: order never shows in facts."""
+    for seed in range(first, first + 20):
+        agree(draw_case(seed), {kind.__name__: lambda program: ReferenceEngine(kind, program)})

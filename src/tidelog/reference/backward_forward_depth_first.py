@@ -167,7 +167,7 @@ class _Update:
             yield self._a(instance)
 
     def _follow(self, instances: list[Instance]) -> Work:
-        """Apply line 20 to instances whose heads are under check; bodies with a delayed fact come last (departure 6)."""
+        """Apply line 20 to instances with heads under check; bodies with a delayed fact come last (departure 6)."""
         for has_delayed in (False, True):
             for instance in self._newest_first(instances):
                 if has_delayed or not any(self._is_in(fact, State.DELAYED) for fact in instance.body):

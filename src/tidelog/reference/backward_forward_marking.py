@@ -11,8 +11,8 @@ Departures : the existential quantifiers are generators that go on where they st
              derive comes first in block a).
 
 Counters, as in the paper's tables: `deletions` (line 23), `backward` (line 20), `forward` (line 11), `insertions`
-(line 28), `marks explicit` and `marks implicit` when an update ends. The published values come from a program that works
-in another order than the one printed: backward_forward_depth_first.py.
+(line 28), `marks explicit` and `marks implicit` when an update ends. The published values come from a program
+that works in another order than the one printed: backward_forward_depth_first.py.
 """
 
 # ruff: noqa: N803, N806 (the paper's letters)

@@ -5,8 +5,8 @@ What      : runs the reference over the paper's update streams and prints, per r
 Idea      : what does not depend on the order of rule instances must be equal, and a run that finds it unequal fails.
 Invariant : look-ahead starts with the second update, as in the authors' runs; P_trans and P_seq share marks, the map
             program computes them when a head is derived (see backward_forward_marking.py).
-Never     : no row is tuned. The first row of a pair is Algorithm 1 as printed; the indented one is the same algorithm in
-            the order of work that was read from the authors' program (backward_forward_depth_first.py).
+Never     : no counter is adjusted. The first row of a pair is Algorithm 1 as printed; the indented one works in the
+            order that was read from the authors' program (backward_forward_depth_first.py).
 """
 
 from __future__ import annotations
