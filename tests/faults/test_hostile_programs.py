@@ -65,10 +65,16 @@ LONG: dict[str, Hostile] = {
         "E403",
     ),
     "cross product behind a negation": Hostile(
-        "p(a) :- e(a), e(b), e(c), e(d), e(e), !e(a).", {"insert": TWO_HUNDRED}, tl.Limits(seconds=1), "E403"
+        "p(a) :- e(a), e(b), e(c), e(d), e(e), !f(a, b, c, d, e).",
+        {"insert": TWO_HUNDRED},
+        tl.Limits(seconds=1),
+        "E403",
     ),
     "cross product in an aggregate": Hostile(
-        "p(n) :- n = count : { e(a), e(b), e(c), e(d), e(e) }.", {"insert": TWO_HUNDRED}, tl.Limits(seconds=1), "E403"
+        "total(n) :- n = count : { e(a), e(b), e(c), e(d), e(e) }.",
+        {"insert": TWO_HUNDRED},
+        tl.Limits(seconds=1),
+        "E403",
     ),
     "cross product by a new rule": Hostile(
         "e(x) :- s(x).", {"insert": {"s": TWO_HUNDRED["e"]}, "add_rules": CROSS}, tl.Limits(facts=200_000), "E401"
