@@ -228,45 +228,45 @@ class HotStore(LocalStore):
         add: Mark,
         phase: str,
     ) -> LocalFacts:
-        """See the protocol."""
+        """As the protocol says, after bringing what the driven plans look up."""
         self._warm_driven(stage, driving, blocking, matching)
         return super().derive(stage, driving, blocking, matching, heads, add, phase)
 
     def evaluate(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, heads: View, add: Mark, phase: str
     ) -> LocalFacts:
-        """See the protocol."""
+        """As the protocol says, after bringing what the rules look up from nothing."""
         self._warm_all(stage, rules, matching)
         return super().evaluate(stage, rules, matching, heads, add, phase)
 
     def supported(self, stage: Stage, facts: LocalFacts, matching: Matching, phase: str) -> LocalFacts:
-        """See the protocol."""
+        """As the protocol says, after bringing what could support the facts."""
         self._warm_heads(stage, facts, matching)
         return super().supported(stage, facts, matching, phase)
 
     def expand(
         self, stage: Stage, facts: LocalFacts, matching: Matching, bodies: View, add: Mark, limit: int, phase: str
     ) -> tuple[LocalFacts, LocalFacts]:
-        """See the protocol."""
+        """As the protocol says, after bringing the supports of the facts, however many are asked for."""
         self._warm_heads(stage, facts, matching)
         return super().expand(stage, facts, matching, bodies, add, limit, phase)
 
     def count(
         self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching, sign: int, phase: str
     ) -> LocalFacts:
-        """See the protocol."""
+        """As the protocol says, after bringing what the driven plans look up; counts stay on the driver."""
         self._warm_driven(stage, driving, blocking, matching)
         return super().count(stage, driving, blocking, matching, sign, phase)
 
     def count_all(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, sign: int, phase: str
     ) -> LocalFacts:
-        """See the protocol."""
+        """As the protocol says, after bringing what the rules look up; counts stay on the driver."""
         self._warm_all(stage, rules, matching)
         return super().count_all(stage, rules, matching, sign, phase)
 
     def regroup(self, rule: GroupRule, changed: LocalFacts, phase: str) -> tuple[LocalFacts, LocalFacts]:
-        """See the protocol."""
+        """As the protocol says, after bringing the groups of the changed facts."""
         rows = changed.parts.get(rule.body_relation)
         if rows is not None:
             columns = tuple(range(rule.group))
@@ -275,7 +275,7 @@ class HotStore(LocalStore):
         return super().regroup(rule, changed, phase)
 
     def select(self, relations: Iterable[str], view: View) -> LocalFacts:
-        """See the protocol."""
+        """As the protocol says, after bringing the relations as a whole."""
         names = list(relations)
         self.ensure_whole(names)
         return super().select(names, view)

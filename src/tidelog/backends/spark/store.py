@@ -105,7 +105,7 @@ class SparkStore(HotStore):
     # -- sets of facts -------------------------------------------------------------------------------------------------
 
     def union(self, parts: Iterable[LocalFacts]) -> LocalFacts:
-        """See the protocol."""
+        """The union of sets, small and large parts by themselves."""
         listed = list(parts)
         if not self.working:
             return local_union(listed)
@@ -117,14 +117,14 @@ class SparkStore(HotStore):
         return SparkFacts(local_union(small for small, _ in pairs).parts, large)
 
     def of(self, facts: LocalFacts, relations: Iterable[str]) -> LocalFacts:
-        """See the protocol."""
+        """The facts of the given relations, small and large."""
         names = list(relations)
         small = super().of(facts, names)
         large = facts.large if isinstance(facts, SparkFacts) else {}
         return SparkFacts(small.parts, {name: large[name] for name in names if name in large}) if large else small
 
     def restrict(self, facts: LocalFacts, view: View) -> LocalFacts:
-        """See the protocol."""
+        """The given facts that are in the view; of a large relation a further selection."""
         if not self.working:
             return super().restrict(facts, view)
         small, large = self._split(facts)
@@ -132,7 +132,7 @@ class SparkStore(HotStore):
         return SparkFacts(super().restrict(small, view).parts, chosen)
 
     def mark(self, facts: LocalFacts, add: Mark = _NONE, remove: Mark = _NONE) -> None:
-        """See the protocol."""
+        """Give and take marks, of a large relation as a projection."""
         if not self.working:
             super().mark(facts, add, remove)
             return
@@ -200,11 +200,11 @@ class SparkStore(HotStore):
     # -- whole stages --------------------------------------------------------------------------------------------------
 
     def is_large(self, relations: Iterable[str]) -> bool:
-        """See maintenance/bulk.py."""
+        """Whether one of the relations is worked on as a DataFrame."""
         return any(name in self.working for name in relations)
 
     def rebuild(self, stage: Stage, charge: Callable[[], None]) -> int:
-        """See maintenance/bulk.py."""
+        """Derive the stage's NOW in bulk from its explicit facts and what is NOW below."""
         self.dictionary.encode([value for rule in stage.rules for value in _constants(rule)])
         arities = {rule.head.relation: len(rule.head.terms) for rule in stage.rules}
         below = {
