@@ -1,8 +1,8 @@
 """Engines on Spark for tests: settings that force each way of working, on data that are small.
 
-What      : `driver` sets how much the driver may hold while a test runs; `counted` tells what Spark keeps.
-Idea      : `PAGED` brings nothing as a whole and forgets everything after each update, so that every look-up goes to Spark;
-            `BULK` lets nothing be small, so that every stage is derived where its facts are.
+What      : `driver` sets how much the driver may hold while a test runs; `kept_by` and `jobs_of` ask Spark.
+Idea      : `PAGED` brings nothing as a whole and forgets everything after each update, so that every look-up goes to
+            Spark; `BULK` lets nothing be small, so that every stage is derived where its facts are.
 """
 
 from __future__ import annotations
@@ -20,17 +20,22 @@ BULK: Mapping[str, int] = {"relation": 0, "kept": 0, "overlay": 0, "change": 0, 
 @contextmanager
 def driver(spark: SparkSession, capacity: Mapping[str, int], partitions: int = 3) -> Iterator[None]:
     """The session with these capacities and so many partitions."""
-    before = spark.conf.get("spark.sql.shuffle.partitions")
-    names = [f"spark.tidelog.driver.{name}" for name in capacity]
-    for name, value in zip(names, capacity.values()):
-        spark.conf.set(name, str(value))
-    spark.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    settings = {f"spark.tidelog.driver.{name}": str(value) for name, value in capacity.items()}
+    settings["spark.sql.shuffle.partitions"] = str(partitions)
+    settings["spark.sql.adaptive.enabled"] = (
+        "false"  # adaptive shuffles take a job each, which small facts do not repay
+    )
+    before = {name: spark.conf.get(name, None) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
     try:
         yield
     finally:
-        for name in names:
-            spark.conf.unset(name)
-        spark.conf.set("spark.sql.shuffle.partitions", before or "3")
+        for name, earlier in before.items():
+            if earlier is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, earlier)
 
 
 def kept_by(spark: SparkSession) -> int:

@@ -1,7 +1,8 @@
-"""The law on Spark: random and golden cases equal recomputation, whatever the driver may hold and how facts are spread.
+"""The law on Spark: random and golden cases equal recomputation, whatever the driver holds and how facts are spread.
 
-Three ways of working are forced on small data: everything on the driver between commits, every look-up through Spark, and
-every stage derived in bulk. A way that is only taken by millions of facts would otherwise never be tested for truth.
+Three ways of working are forced on small data: everything on the driver between commits, every look-up through Spark,
+and every stage derived in bulk. A way that is only taken by millions of facts would otherwise never be tested for
+truth.
 """
 
 from __future__ import annotations
