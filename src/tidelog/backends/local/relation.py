@@ -44,6 +44,8 @@ class Index:
         self._point()
         self.reserve(relation.count)
         hashing.link_all(self.head.ctypes.data, relation.rows.ctypes.data, relation.rows.shape[1], 0, relation.count)
+        if _table_size(self.keys * 9 // 8) < len(self.slots):
+            self._move(self.keys * 9 // 8)  # there was room for as many keys as rows
 
     @property
     def keys(self) -> int:
@@ -57,18 +59,22 @@ class Index:
         if not is_full and len(self.links) >= len(self._relation.marks):
             return False
         self.links = _grown(self.links, len(self._relation.marks))
-        if is_full:
-            larger = _empty_slots(needed)
-            rows = self._relation.rows
-            hashing.rehash(self.slots, larger, rows.ctypes.data, rows.shape[1], self.head.ctypes.data)
-            self.slots = larger
         self._point()
+        if is_full:
+            self._move(needed)
         return True
 
     @property
     def nbytes(self) -> int:
         """The memory that the index takes."""
         return self.links.nbytes + self.slots.nbytes
+
+    def _move(self, keys: int) -> None:
+        """Go on in a table for so many keys."""
+        slots, rows = _empty_slots(keys), self._relation.rows
+        hashing.rehash(self.slots, slots, rows.ctypes.data, rows.shape[1], self.head.ctypes.data)
+        self.slots = slots
+        self._point()
 
     def _point(self) -> None:
         self.head[hashing.SLOTS] = self.slots.ctypes.data
@@ -246,6 +252,7 @@ class Relation:
         self.tags, self.holders = _empty_table(count)
         relation_kernels.fill_tags(self.rows, count, self.tags, self.holders)
         self._indexes = {columns: Index(columns, self) for columns in self._indexes}
+        self._journal = np.empty(_LEAST_ROWS, np.int32)
         self._refresh()
         if self.on_move is not None:
             self.on_move(alive)
