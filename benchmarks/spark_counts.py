@@ -1,6 +1,7 @@
 """Facts and bytes that bulk work exchanges, by number of shards, beside what docs/scaling.md predicts.
 
-What      : a closure whose edges are partitioned too, and LUBM; counted, not timed, so any machine gives the same figures.
+What      : a closure whose edges are partitioned too, and LUBM; counted, not timed, so any machine gives the same
+            figures.
 Invariant : `predicted` uses the formulas of docs/scaling.md and nothing measured in the same run but sizes.
 """
 
