@@ -163,3 +163,23 @@ def test_a_failing_first_program_makes_no_engine() -> None:
     for make, error in zip(makers, (tl.ProgramError, tl.EvaluationError, tl.BudgetError)):
         with pytest.raises(error):
             make()
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_constants_of_a_failed_update_are_forgotten(strategy: str) -> None:
+    """Twenty thousand new strings that did not get in leave no memory behind, and their ids can be given again."""
+    engine = tl.Engine(RULES + 'word(x) :- text(x). text("kept").', strategy=strategy)
+    twin = tl.Engine(RULES + 'word(x) :- text(x). text("kept").', strategy=strategy)
+    size = engine._backend.nbytes()
+    for attempt in range(3):
+        with pytest.raises(tl.EvaluationError):
+            engine.apply(
+                insert={"text": [(f"gone {attempt} {number}",) for number in range(20_000)], "weight": [(9, 0)]}
+            )
+        assert engine._backend.nbytes() < 4 * size
+        update: dict[str, Any] = {"insert": {"text": [(f"new {number}",) for number in range(attempt, 2_000)]}}
+        assert keys(engine.apply(**update).inserted) == keys(twin.apply(**update).inserted)
+        assert engine.apply(insert={"weight": [(3.5, 7)]}, add_rules=f'w{attempt}("new", "gone 0 5") :- node(1).')
+        twin.apply(insert={"weight": [(3.5, 7)]}, add_rules=f'w{attempt}("new", "gone 0 5") :- node(1).')
+        size = max(size, engine._backend.nbytes())
+    lives_on(engine, twin)

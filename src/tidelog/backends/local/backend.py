@@ -45,6 +45,7 @@ class LocalBackend:
 
     def __init__(self, store: LocalStore | None = None) -> None:
         self.store = store or LocalStore()
+        self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes
 
     @property
     def jobs(self) -> int:
@@ -122,14 +123,19 @@ class LocalBackend:
 
         self.store.on_progress = charge
         self.missed = 0
+        self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes
 
     def commit(self) -> None:
         """Make the version NOW the one that readers see."""
         self.store.commit()
 
     def rollback(self) -> None:
-        """Undo everything since the last commit."""
+        """Undo everything since the last commit; constants, too, if they took memory."""
         self.store.rollback()
+        counters, size = self._constants
+        if self.store.dictionary.nbytes > size:
+            self.store.dictionary.rewind(counters)
+            self.store.keep(())
 
     def restore(self, relation: str, facts: pa.Table, explicit: Flags, arity: int) -> None:
         """Store facts of a saved version; they take effect with the next commit."""

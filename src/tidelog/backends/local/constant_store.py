@@ -3,8 +3,8 @@
 What      : `ConstantStore` holds kinds, payloads, strings and two hash tables, runs the kernels that add constants to
             them, and makes room when a kernel asks for it.
 Idea      : kernels never allocate; they stop where room ends, the store doubles what is short, and they resume there.
-Invariant : arrays are replaced when they grow, never resized in place, so that Arrow arrays made over them stay valid;
-            what is written is never written again.
+Invariant : arrays are replaced when they grow or shrink, never resized in place, so that Arrow arrays made over them
+            stay valid; what is written is never written again.
 Never     : no Python values and no Arrow types but the strings themselves (see dictionary.py).
 """
 
@@ -70,6 +70,16 @@ class ConstantStore:
         self.scalar_table = self.string_table = np.zeros(0, np.uint64)
         self._make_room(1, 1)
         return self
+
+    def rewind(self, counters: Array) -> None:
+        """Forget the constants that were added since the counters were these; their ids are given anew."""
+        self.counters[:] = counters
+        kept = self.arrays()
+        self.kinds, self.payloads = kept["kinds"].copy(), kept["payloads"].copy()
+        self.heap, self.offsets = kept["heap"].copy(), kept["offsets"].copy()
+        self.scalar_table = self.string_table = np.zeros(0, np.uint64)
+        self._strings = pa.array([], pa.large_string())
+        self._make_room(1, 1)
 
     def encode_scalars(self, kinds: Array, payloads: Array) -> Array:
         """The ids of numbers and bools given as in the layout: one kind each (or one for all) and payloads."""

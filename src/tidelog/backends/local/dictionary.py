@@ -40,6 +40,12 @@ class Dictionary(ConstantStore):
         super().__init__()
         self._cache: dict[type, dict[Value, int]] = {kind: {} for kind in _KINDS}
 
+    def rewind(self, counters: Array) -> None:
+        """Forget the constants that were added since the counters were these; their ids are given anew."""
+        for known in self._cache.values():
+            known.clear()
+        super().rewind(counters)
+
     def encode(self, values: Sequence[Value] | Column) -> Array:
         """The ids of Python values (or of a column), new ones for new constants."""
         if isinstance(values, pa.Array | pa.ChunkedArray):
