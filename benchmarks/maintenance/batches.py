@@ -64,7 +64,7 @@ def _measured(
         initial, engine = loaded(program, rest, strategy)
         engine.apply(insert=batch)
         delete, insert, change = there_and_back(
-            partial(engine.apply, delete=batch), partial(engine.apply, insert=batch)
+            partial(engine.apply, delete=batch), partial(engine.apply, insert=batch), strategy
         )
         row: dict[str, Any] = {
             "data set": name,

@@ -15,7 +15,7 @@ from typing import Any
 
 import tidelog as tl
 from benchmarks.maintenance import report
-from benchmarks.maintenance.measure import STRATEGIES, counters, cpu, loaded, milliseconds, tables, there_and_back
+from benchmarks.maintenance.measure import STRATEGIES, counters, loaded, milliseconds, tables, there_and_back
 from benchmarks.maintenance.workloads.lubm import lubm
 from benchmarks.maintenance.workloads.places import clique, places
 from benchmarks.maintenance.workloads.universities import universities
@@ -47,7 +47,7 @@ def _measured(workload: Workload) -> dict[str, Any]:
         "explicit": workload.explicit,
         "facts": sum(len(engine[relation]) for relation in engine.relations),
         "initial ms": milliseconds(list(initial.values())),
-        "equilibrium": _equilibrium(workload, engines) if len(workload.sizes) > 1 else None,
+        "equilibrium": _equilibrium(steps),
         "steps": steps,
     }
 
@@ -57,7 +57,9 @@ def _step(workload: Workload, size: int, engines: dict[str, tl.Engine]) -> dict[
     going = tables(workload.deletion(size))
     row: dict[str, Any] = {"deleted": size}
     for name, engine in engines.items():
-        forth, _, change = there_and_back(partial(engine.apply, delete=going), partial(engine.apply, insert=going))
+        forth, _, change = there_and_back(
+            partial(engine.apply, delete=going), partial(engine.apply, insert=going), name
+        )
         row["net"] = change.deleted.total
         row[name] = {"ms": milliseconds(forth), **counters(change.stats)}
         if name == "auto":
@@ -65,28 +67,12 @@ def _step(workload: Workload, size: int, engines: dict[str, tl.Engine]) -> dict[
     return row
 
 
-def _equilibrium(workload: Workload, engines: dict[str, tl.Engine]) -> int | None:
-    """About how many deletions make B/F as slow as recomputation; None if all facts of the order do not."""
-    low, high = workload.sizes[0], workload.sizes[0]
-    while not _is_slower(workload, high, engines):
-        if high >= len(workload.order):
-            return None
-        low, high = high, min(2 * high, len(workload.order))
-    while high > 1.15 * low:
-        middle = round((low * high) ** 0.5)
-        low, high = (low, middle) if _is_slower(workload, middle, engines) else (middle, high)
-    return high
-
-
-def _is_slower(workload: Workload, size: int, engines: dict[str, tl.Engine]) -> bool:
-    going, seconds = tables(workload.deletion(size)), {}
-    for name in ("bf", "recompute"):
-        engine, tries = engines[name], []
-        for _ in range(2):
-            tries.append(cpu(partial(engine.apply, delete=going))[0])
-            engine.apply(insert=going)
-        seconds[name] = min(tries)
-    return seconds["bf"] > seconds["recompute"]
+def _equilibrium(steps: list[dict[str, Any]]) -> list[int | None]:
+    """The last step at which B/F is faster than recomputation, and the first at which it is not, if there is one."""
+    slower = [row["deleted"] for row in steps if row["bf"]["ms"] > row["recompute"]["ms"]]
+    first = min(slower, default=None)
+    faster = [row["deleted"] for row in steps if first is None or row["deleted"] < first]
+    return [max(faster, default=None), first]
 
 
 def _ratios(results: list[dict[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from statistics import median
 from typing import TypeVar
 
@@ -20,10 +21,12 @@ from benchmarks.maintenance.workloads.workload import Fact
 from tidelog.changes.change import Change, Stats
 
 R = TypeVar("R")
+_WARM: set[str] = set()
+"""Programs that ran before in this process."""
 STRATEGIES = ("recompute", "dred", "bf", "auto")
-REPETITIONS = 5
-_LONG = 1.0
-"""Seconds after which an action is repeated less often."""
+REPETITIONS = 3
+_LONG = 0.2
+"""Seconds from which on the last run of the warm-up is the measurement."""
 
 
 def cpu(action: Callable[[], R]) -> tuple[float, R]:
@@ -46,27 +49,30 @@ def tables(facts: Mapping[str, Sequence[Fact]]) -> dict[str, pa.Table]:
 
 
 def loaded(program: str, facts: Mapping[str, pa.Table], strategy: str) -> tuple[float, tl.Engine]:
-    """An engine with its facts, and the CPU seconds of the materialisation; the first of its kind warms up unseen."""
-    warm = tl.Engine(program, strategy=strategy)
-    warm.apply(insert=facts)
-    engine = tl.Engine(program, strategy=strategy)
-    seconds, _ = cpu(lambda: engine.apply(insert=facts))
+    """An engine with its facts, and the CPU seconds of the materialisation; what compiles or is short runs again."""
+    for _ in range(3):
+        engine = tl.Engine(program, strategy=strategy)
+        seconds, _ = cpu(partial(engine.apply, insert=facts))
+        if program in _WARM and seconds > _LONG:
+            break
+        _WARM.add(program)
     return seconds, engine
 
 
 def there_and_back(
-    there: Callable[[], Change], back: Callable[[], Change], repetitions: int = REPETITIONS
+    there: Callable[[], Change], back: Callable[[], Change], strategy: str = "auto"
 ) -> tuple[list[float], list[float], Change]:
     """Do and undo a few times: the seconds of both (the first time warms up and is left out), and the last change.
 
     `auto` needs a few rounds more until it has tried what it wants to try; these are part of the warm-up.
     """
-    for _ in range(3):
+    for _ in range(3 if strategy == "auto" else 1):
         seconds, change = cpu(there)
-        cpu(back)
-    repetitions = repetitions if seconds < _LONG else 1
+        undone, _ = cpu(back)
+    if seconds > _LONG:
+        return [seconds], [undone], change
     forth, undo = [], []
-    for _ in range(repetitions):
+    for _ in range(REPETITIONS):
         seconds, change = cpu(there)
         forth.append(seconds)
         undo.append(cpu(back)[0])

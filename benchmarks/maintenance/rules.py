@@ -55,10 +55,8 @@ def _rule_change(name: str, changed: tuple[str, ...]) -> dict[str, Any]:
     everything, facts = rules(name), tables(chains())
     text = "\n".join(everything[rule] for rule in changed)
     rest = "\n".join(rule for key, rule in everything.items() if key not in changed)
-    with_all = median(loaded("\n".join(everything.values()), facts, "auto")[0] for _ in range(2))
-    without = median(loaded(rest, facts, "auto")[0] for _ in range(2))
-    engine = tl.Engine("\n".join(everything.values()))
-    engine.apply(insert=facts)
+    without, _ = loaded(rest, facts, "auto")
+    with_all, engine = loaded("\n".join(everything.values()), facts, "auto")
     _check(engine, name)
     delete, insert, _ = there_and_back(
         partial(engine.apply, remove_rules=changed), partial(engine.apply, add_rules=text)
@@ -94,7 +92,6 @@ def _neighbours(turbines: int) -> dict[str, Any]:
         gone, back, _ = there_and_back(
             partial(engine.apply, remove_rules=[rule]),
             partial(engine.apply, add_rules=rule_set[rule]),
-            repetitions=2,
         )
         row |= {f"delete {label} ms": milliseconds(gone), f"insert {label} ms": milliseconds(back)}
         row |= {f"scratch without {label} ms": milliseconds([scratch])}
@@ -114,9 +111,7 @@ def _growth() -> list[dict[str, Any]]:
             }
         )
         engine.apply(insert=more)
-        delete, insert, _ = there_and_back(
-            partial(engine.apply, delete=more), partial(engine.apply, insert=more), repetitions=2
-        )
+        delete, insert, _ = there_and_back(partial(engine.apply, delete=more), partial(engine.apply, insert=more))
         fresh = tl.Engine(program)
         scratch, _ = cpu(partial(fresh.apply, insert=tables(neighbours(200 + 2 * share))))
         engine.apply(delete=more)

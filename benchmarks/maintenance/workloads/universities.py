@@ -46,7 +46,7 @@ def universities() -> Workload:
     people = [f"person{number}" for number in range(PEOPLE)]
     facts = _studies(people, source)
     facts["sameTown"] = [edge for town in range(TOWNS) for edge in _town(people[town::60][: 20 + 10 * town], source)]
-    return Workload("UOBM-like", PROGRAM, facts, shuffled(facts, source), (100, 500, 2_000, 5_000, 10_000))
+    return Workload("UOBM-like", PROGRAM, facts, shuffled(facts, source), (100, 2_000, 5_000, 10_000))
 
 
 def _studies(people: list[str], source: random.Random) -> dict[str, list[Fact]]:
