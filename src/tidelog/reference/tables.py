@@ -52,20 +52,22 @@ OWN_MARKS = {"": BackwardForwardMarking, DEPTH_FIRST: BackwardForwardDepthFirst}
 """What is run per row: Algorithm 1 as printed, and in the order of the authors' program."""
 
 EXPLANATION = """
-Deviations above 15 % are marked !. Algorithm 1 leaves the order of rule instances open; these counters depend on it.
-The rows without indentation run the algorithm as printed, in program order. They miss by far: deletions of P_trans are
-1.7 to 41 times the published ones, those of the map program 4 to 15 % of them.
-The indented rows are guesses, not reproductions. 16 variants (order of waiting facts, of rules and of proved facts; one
-or all applications of line 23; delayed heads checked or not; where marks are passed on) were run on trans_seed2_size10
-or track_2 or both, and the closest are shown. None comes within 15 % on all counters, and each row changes two things.
-- "other order": the recursive rule first, and heads that are already delayed left unchecked. Apart, on
-  trans_seed2_size10 without marks (deletions, backward, forward): rule order 4635, 11475, 18721; delayed heads 2962,
-  8915, 15933; as printed 5732, 8458, 16525. With marks the row stays far off.
-- "all affected first": line 23 finds every affected head before the first check (the paper says that its program
-  applies more than one rule per iteration), and only insertions pass marks on. Apart, on track_2: the first alone
-  gives 490 deletions without marks and 385 implicit marks with them; leaving out line 12 as well gives 146. The second
-  guess was made after seeing the published 137; it is near on track_0 and track_2 and 44 % off on track_1.
-- Backward of the map program is above the published counter by more than half in every variant tried; unexplained.
+Deviations above 15 % are marked !. Rows without indentation are Algorithm 1 as printed, in program order; they miss
+deletions, backward and implicit marks by far. The indented rows work in the order of the authors' program, as read from
+its published source (departures 1 to 6 of backward_forward_depth_first.py). So the program, not the order of the rule
+instances alone, departs from the printed algorithm. What each departure does, undone alone (without / with marks):
+- 3, line 23 leaves delayed heads alone: if it checks them, as printed, trans_seed2_size10 has 5740 / 2813 deletions
+  (published 1697 / 499) and track_2 707 / 550 (558 / 400). This is the difference on P_trans.
+- 2, line 20 skips bodies with a fact under check: if it takes them, as printed, track_2 has 83 / 26 deletions and
+  2433 / 2447 backward (1484 / 1479). This is the difference on the map program.
+- 4, marks: of 241 marked facts of track_2 the program checks and counts 138 (published 137), because earlier checks have
+  settled the others; of 1479 of trans_seed2_size10, 1080 (1028). If U2 is seen before these checks: 176 on track_2.
+- 6, bodies with a delayed fact last: if only bodies of untouched facts are preferred, trans_seed2_size10 has
+  2824 / 844 deletions and 7203 / 13094 backward (11636 / 14546).
+- 1, deleting after every check: undone, no counter of the two streams moves by more than 2 %.
+One choice was made with the figures in view: the program tries the states of a body in an order that differs between
+P_trans and the map; of four simplifications to one order, the three that put delayed facts last (as in P_trans) stay
+within 10 % on both streams, and the shortest of them is used. What remains is order among equals, which is not followed.
 - DRed: on these streams implicit marks and overdeletions add up to the overdeletions without marks, so the deviation is
   one of implicit marks; that it comes from which instance rederives a fact first is likely but was not tested.
 - The means of Tables 1 and 2 are over three seeds, of which two are here: nothing there has to be equal except P_seq at
