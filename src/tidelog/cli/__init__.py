@@ -22,7 +22,9 @@ from typing import Any, NoReturn
 from tidelog.errors import LawError, TidelogError, UsageError
 from tidelog.observe.logs import configure
 
-COMMANDS: tuple[str, ...] = ("demo", "init", "run", "materialize", "maintain", "state", "check", "graph", "bench")
+COMMANDS: tuple[str, ...] = (
+    "demo", "init", "run", "materialize", "maintain", "state", "explain", "check", "graph", "bench",
+)  # fmt: skip
 """The commands in the order in which `tidelog --help` lists them; each is a module of this package."""
 
 FINE, WRONG_INPUT, OUR_FAULT, INTERRUPTED = 0, 1, 2, 130

@@ -1,0 +1,48 @@
+"""`tidelog explain PROGRAM --facts DIR 'path("a", "c")'`: why a fact is there.
+
+What      : materialises and prints a shallowest proof of each given fact, or of each fact that matches a pattern.
+Invariant : proofs go to stdout; a fact that is not there is an error with code 1.
+Never     : nothing is written to files.
+"""
+
+from __future__ import annotations
+
+import argparse
+from itertools import islice
+
+from tidelog.cli import Subparsers
+from tidelog.cli.options import add_engine_options
+
+
+def register(subparsers: Subparsers) -> None:
+    """Describe the command's arguments."""
+    parser = subparsers.add_parser("explain", help="print a proof of a fact")
+    add_engine_options(parser)
+    parser.add_argument("fact", metavar="FACT", help='such as path("a", "c"); with variables: the facts that match')
+    parser.add_argument("--most", type=int, default=3, metavar="N", help="proofs per pattern (default: %(default)s)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Materialise, then print proofs."""
+    from tidelog.cli.engines import engine_for, facts_for, watched
+    from tidelog.errors import UsageError
+    from tidelog.language.parser import parse_atom
+    from tidelog.language.read import read_program
+    from tidelog.observe.progress import progress_for
+
+    progress = progress_for()
+    program = read_program(args.program, args.dialect)
+    pattern = parse_atom(args.fact)
+    engine = engine_for(args, program)
+    facts = facts_for(args, program, progress)
+    with watched(engine, progress, "materialising"):
+        engine.apply(insert=facts)
+    found = engine.query(args.fact)
+    if not len(found):
+        sentence = f"{args.fact} is not in the materialisation"
+        raise UsageError.of("E808", sentence, remedy="only facts that are there have a proof")
+    for number, fact in enumerate(islice(found, args.most)):
+        print(("\n" if number else "") + str(engine.explain(pattern.relation, fact)))
+    if len(found) > args.most:
+        print(f"\nnot shown: {len(found) - args.most:,} (--most shows more)")
+    return 0
