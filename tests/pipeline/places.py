@@ -116,4 +116,4 @@ def summed(rows: Sequence[tuple[int, str, str, str]]) -> set[tuple[str, str]]:
 
 def facts(engine: tl.Engine) -> set[tuple[str, str]]:
     """Every fact of an engine, spelled as in the feed."""
-    return {(name, json.dumps(list(fact))) for name in engine.relations for fact in engine[name]}
+    return {(name, json.dumps(list(fact), ensure_ascii=False)) for name in engine.relations for fact in engine[name]}

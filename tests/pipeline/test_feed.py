@@ -61,3 +61,10 @@ def test_the_outbox_forgets_versions_that_never_happened(tmp_path):
     assert sorted(file.name for file in tmp_path.iterdir()) == ["1.feed", "2.feed"]
     outbox.done(1)
     assert [(version, table.equals(rows)) for version, table in outbox.waiting(2)] == [(2, True)]
+    outbox.done(2)
+    outbox.put_whole(1)
+    assert list(outbox.waiting(0)) == []
+    outbox.put_whole(1)
+    assert list(outbox.waiting(1)) == [(1, None)]
+    outbox.done(1)
+    assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ import pytest
 import tidelog as tl
 from tests.pipeline.places import RULES, Place, facts, summed
 from tidelog.errors import PipelineError
+from tidelog.pipeline.whole_feed import whole_feed
 
 
 def test_load_follow_restart_and_replay(spark, tmp_path):
@@ -103,3 +104,20 @@ def test_a_lost_checkpoint_is_refused(spark, tmp_path):
     shutil.rmtree(tmp_path / "p/state/_pipeline/checkpoint")
     with pytest.raises(PipelineError, match="E730"):
         place.run(spark)
+
+
+def test_the_spark_backend_runs_the_same_pipeline(spark, tmp_path):
+    """The same files on the other backend: same feed, same state; large relations are spelled by Spark alike."""
+    feeds = []
+    for backend in ("local", "spark"):
+        place = Place(tmp_path / backend)
+        place.write("pipeline.toml", (place.folder / "pipeline.toml").read_text().replace('"local"', f'"{backend}"'))
+        place.update("1", {"insert": [["edge", "c", 'd "é\\']], "delete": [["edge", "a", "b"]]})
+        engine, seen = place.run(spark)
+        assert seen.of("backend")[0]["backend"] == engine.backend == backend
+        engine.verify()
+        assert summed(place.feed()) == facts(engine)
+        feeds.append(place.feed())
+    assert feeds[0] == feeds[1]
+    spelled = whole_feed(engine, spark, large=0).toArrow().to_pylist()
+    assert {(row["relation"], row["values"]) for row in spelled} == summed(feeds[1])

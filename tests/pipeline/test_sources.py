@@ -75,6 +75,10 @@ def test_json_lines_keep_kinds_apart(read, tmp_path):
     facts, _, rejects = read(FactSource("p", "jsonl", str(tmp_path / "p.jsonl")), ".decl p(a: symbol, b: number)")
     assert facts == [("1", 2), ("x", 1), ("y", 3)]
     assert [line for line, _, _ in rejects] == [4, 5, 6, 7, 8, 9, 10, 11]
+    source = FactSource(
+        "p", "jsonl", str(tmp_path / "p.jsonl"), columns=("b",), where=(Filter("a", "=", "1"),), types=("number",)
+    )
+    assert read(source)[0] == [(2,)]
     with pytest.raises(PipelineError, match="mixes"):
         read(FactSource("p", "jsonl", str(tmp_path / "p.jsonl")))
 

@@ -20,8 +20,19 @@ from tidelog.pipeline.config import Filter
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {"=": eq, "!=": ne, "<": lt, "<=": le, ">": gt, ">=": ge}
 
 
-def matches(column: Column, part: Filter) -> Column:
-    """The condition that a column compares with the filter's value as the filter says."""
+def matches(column: Column, part: Filter, kind: Column | None = None) -> Column:
+    """The condition that a column compares with the filter's value as the filter says.
+
+    Where values know their kind, as in JSON, a text equals no number: `kind` is the column of kinds.
+    """
+    condition = _matches(column, part)
+    if kind is None or part.op.startswith("is "):
+        return condition
+    values: list[Any] = part.value if isinstance(part.value, list) else [part.value]
+    return condition & kind.isin(*{one for value in values for one in _KINDS[type(value)]})
+
+
+def _matches(column: Column, part: Filter) -> Column:
     if part.op == "is null":
         return column.isNull()
     if part.op == "is not null":
@@ -35,6 +46,9 @@ def matches(column: Column, part: Filter) -> Column:
         return column.cast("string").like(str(part.value))
     compared: Column = _COMPARE[part.op](side, F.lit(part.value))
     return compared
+
+
+_KINDS = {str: ("text",), bool: ("bool",), int: ("int", "float"), float: ("int", "float")}
 
 
 def _as(column: Column, values: list[Any]) -> Column:

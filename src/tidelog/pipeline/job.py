@@ -29,7 +29,7 @@ from tidelog.pipeline.choice import choose_backend
 from tidelog.pipeline.config import Pipeline
 from tidelog.pipeline.endpoint import serve
 from tidelog.pipeline.extraction import extract
-from tidelog.pipeline.feed import feed_of, feed_of_relations
+from tidelog.pipeline.feed import feed_of
 from tidelog.pipeline.outbox import Outbox
 from tidelog.pipeline.rejects import Reject, RejectsTable
 from tidelog.pipeline.rule_files import Remembered, facts_of, read_programs
@@ -37,6 +37,7 @@ from tidelog.pipeline.sinks import change_sinks, relation_sinks
 from tidelog.pipeline.status import Status
 from tidelog.pipeline.streaming import check_checkpoint, follow, stopping
 from tidelog.pipeline.updates import Part, admitted, announced, parts_of, rule_names, stream_of
+from tidelog.pipeline.whole_feed import whole_feed
 from tidelog.state.failpoints import reach
 from tidelog.state.log import StateLog
 
@@ -157,8 +158,7 @@ class Job:
                     insert[name] = facts if engine.backend == "spark" else facts.toArrow()
             engine.apply(insert=insert)
         self._engine = engine
-        tables = {name: (engine[name].to_arrow(), len(engine[name])) for name in engine.relations}
-        self._store(feed_of_relations(tables, engine.version), None)
+        self._store(None, None)
         self._remembered.keep(self._program)
         told = {"version": engine.version, "facts": _size(engine), "seconds": time.perf_counter() - started}
         self._status.tell("loaded", **told)
@@ -230,18 +230,22 @@ class Job:
             self._rejects.take(part, rejects)
             self._status.tell("rejects", count=len(rejects), part=part)
 
-    def _store(self, rows: pa.Table, batch: int | None) -> None:
-        """Make the present version durable, then public."""
+    def _store(self, rows: pa.Table | None, batch: int | None) -> None:
+        """Make the present version durable, then public; without rows all of its facts are new."""
         version = self.engine.version
-        self._outbox.put(version, rows)
+        if rows is None:
+            self._outbox.put_whole(version)
+        else:
+            self._outbox.put(version, rows)
         reach("outbox-written")
         self.engine.save(self._state, batch=batch)
         reach("version-saved")
         self._publish(version, rows)
 
-    def _publish(self, version: int, rows: pa.Table) -> None:
+    def _publish(self, version: int, rows: pa.Table | None) -> None:
+        feed = whole_feed(self.engine, self._spark) if rows is None and self._changes else rows
         for sink in self._changes:
-            sink.publish(version, rows)
+            sink.publish(version, feed)
         reach("version-published")
         self._outbox.done(version)
 

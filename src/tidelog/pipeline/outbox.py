@@ -18,7 +18,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyarrow import feather
 
-_ENDING = ".feed"
+_ENDING, _WHOLE = ".feed", ".whole"
 
 
 class Outbox:
@@ -30,29 +30,38 @@ class Outbox:
 
     def put(self, version: int, rows: pa.Table) -> None:
         """Write the rows of a version down for good."""
-        target = self._file(version)
+        target = self._folder / f"{version}{_ENDING}"
         partial = target.with_suffix(".partial")
         feather.write_feather(rows, str(partial), compression="zstd")
         with partial.open("rb") as file:
             os.fsync(file.fileno())
         partial.replace(target)
 
-    def waiting(self, stored: int) -> Iterator[tuple[int, pa.Table]]:
-        """Stored versions that may not have reached all sinks; later ones never happened and are dropped."""
+    def put_whole(self, version: int) -> None:
+        """Note that all facts of a version are its change: no rows, since whoever publishes it has the facts."""
+        with (self._folder / f"{version}{_WHOLE}").open("wb") as file:
+            os.fsync(file.fileno())
+
+    def waiting(self, stored: int) -> Iterator[tuple[int, pa.Table | None]]:
+        """Stored versions that may not have reached all sinks; later ones never happened and are dropped.
+
+        None stands for a whole version. It is the first one and thus the last stored: nothing is applied before it is
+        published.
+        """
         for partial in self._folder.glob("*.partial"):
             partial.unlink()
-        for file in sorted(self._folder.glob(f"*{_ENDING}"), key=_version):
-            if _version(file) <= stored:
-                yield _version(file), feather.read_table(str(file), memory_map=False)
-            else:
+        files = [file for ending in (_ENDING, _WHOLE) for file in self._folder.glob(f"*{ending}")]
+        for file in sorted(files, key=_version):
+            if _version(file) > stored:
                 file.unlink()
+            else:
+                rows = None if file.suffix == _WHOLE else feather.read_table(str(file), memory_map=False)
+                yield _version(file), rows
 
     def done(self, version: int) -> None:
         """Every sink has the version."""
-        self._file(version).unlink(missing_ok=True)
-
-    def _file(self, version: int) -> Path:
-        return self._folder / f"{version}{_ENDING}"
+        for ending in (_ENDING, _WHOLE):
+            (self._folder / f"{version}{ending}").unlink(missing_ok=True)
 
 
 def _version(file: Path) -> int:

@@ -81,11 +81,19 @@ def _read(spark: SparkSession, source: FactSource) -> Records:
             return Records(lines.select(F.col("value").alias("f1"), *_kept(F.lit(None))), ("value",))
         case "json" | "jsonl":
             lines = _lines(spark, source)
-            names = tuple(str(name) for name in source.columns or first_keys(lines, source))
+            names = _json_names(lines, source)
             return Records(json_records(lines, names), names, kinded=True)
         case "rdf":
             return Records(triple_records(_lines(spark, source)), ("subject", "predicate", "object"))
     return _table(spark, source)
+
+
+def _json_names(lines: DataFrame, source: FactSource) -> tuple[str, ...]:
+    """The fields to read: those that columns and filters name, or all of the first line where columns are numbered."""
+    columns = source.columns or ()
+    if not columns or any(isinstance(column, int) for column in columns):
+        return tuple(first_keys(lines, source))
+    return tuple(dict.fromkeys(map(str, (*columns, *(part.column for part in source.where)))))
 
 
 def _lines(spark: SparkSession, source: FactSource) -> DataFrame:
@@ -173,14 +181,16 @@ def _chosen(records: Records, source: FactSource) -> Records:
     known = _positions(records.names, source)
     frame = records.frame
     for part in source.where:
-        kept = matches(F.col(f"f{_position(part.column, known, source)}"), part)
+        at = _position(part.column, known, source)
+        kept = matches(F.col(f"f{at}"), part, F.col(f"k{at}") if records.kinded else None)
         frame = frame.where(F.col("problem").isNotNull() | F.coalesce(kept, F.lit(False)))
-    if source.columns is None or records.kinded:
+    if source.columns is None:
         return Records(frame, records.names, records.kinded, records.files)
     positions = [_position(column, known, source) for column in source.columns]
-    fields = [F.col(f"f{position}").alias(f"f{number}") for number, position in enumerate(positions, 1)]
+    letters = ("f", "k") if records.kinded else ("f",)
+    fields = [F.col(f"{one}{at}").alias(f"{one}{number}") for number, at in enumerate(positions, 1) for one in letters]
     names = tuple(records.names[position - 1] for position in positions)
-    return Records(frame.select(*fields, "text", "file", "problem"), names, files=records.files)
+    return Records(frame.select(*fields, "text", "file", "problem"), names, records.kinded, records.files)
 
 
 def _positions(names: tuple[str, ...], source: FactSource) -> Mapping[str | int, int]:

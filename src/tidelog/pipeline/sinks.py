@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import Protocol, TextIO, TypeAlias
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -33,13 +33,16 @@ from tidelog.pipeline.config import Sink
 from tidelog.pipeline.feed import spelled
 from tidelog.pipeline.records import SPARK_ERRORS
 
+Rows: TypeAlias = "pa.Table | DataFrame"
+"""Rows of the change feed: an Arrow table, or a frame where there are too many for the driver."""
+
 _SHOWN = 20
 
 
 class ChangeSink(Protocol):
     """Takes the change feed, version by version."""
 
-    def publish(self, version: int, rows: pa.Table) -> None:
+    def publish(self, version: int, rows: Rows) -> None:
         """Take the rows of a version; taking them twice has the effect of taking them once."""
 
 
@@ -67,13 +70,12 @@ class FolderOfChanges:
     def __init__(self, spark: SparkSession, sink: Sink) -> None:
         self._spark, self._sink = spark, sink
 
-    def publish(self, version: int, rows: pa.Table) -> None:
+    def publish(self, version: int, rows: Rows) -> None:
         """Write the folder of the version anew."""
-        wanted = _of(rows, self._sink)
-        if wanted.num_rows:
-            with _writing(self._sink):
-                frame = self._spark.createDataFrame(wanted.drop_columns(["version"]))
-                _write(frame, self._sink, f"{self._sink.path}/version={version}")
+        with _writing(self._sink):
+            wanted = _wanted(self._spark, rows, self._sink)
+            if wanted is not None:
+                _write(wanted.drop("version"), self._sink, f"{self._sink.path}/version={version}")
 
 
 class DatabaseChanges:
@@ -83,14 +85,14 @@ class DatabaseChanges:
         self._spark, self._sink = spark, sink
         self._last = self._stored()
 
-    def publish(self, version: int, rows: pa.Table) -> None:
+    def publish(self, version: int, rows: Rows) -> None:
         """Add the rows, unless the table has them already."""
-        wanted = _of(rows, self._sink)
-        if not wanted.num_rows or version <= self._last:
+        if version <= self._last:
             return
         with _writing(self._sink):
-            frame = self._spark.createDataFrame(wanted).coalesce(1)  # one partition is one transaction
-            frame.write.format("jdbc").options(**self._sink.options).mode("append").save()
+            wanted = _wanted(self._spark, rows, self._sink)
+            if wanted is not None:  # one partition is one transaction
+                wanted.coalesce(1).write.format("jdbc").options(**self._sink.options).mode("append").save()
         self._last = version
 
     def _stored(self) -> int:
@@ -109,9 +111,9 @@ class ConsoleChanges:
     def __init__(self, sink: Sink, out: TextIO) -> None:
         self._sink, self._out = sink, out
 
-    def publish(self, version: int, rows: pa.Table) -> None:
+    def publish(self, version: int, rows: Rows) -> None:
         """Print the first rows of a version."""
-        wanted = _of(rows, self._sink)
+        wanted = _of(rows if isinstance(rows, pa.Table) else rows.limit(10 * _SHOWN).toArrow(), self._sink)
         for row in wanted.slice(0, _SHOWN).to_pylist():
             sign = "+" if row["op"] == "insert" else "-"
             print(f"{version:>6} {sign} {row['relation']}({row['values'][1:-1]})", file=self._out, flush=True)
@@ -151,7 +153,7 @@ class RelationSink:
         frame = _frame(engine, relation, self._spark)
         if self._sink.format == "jdbc":
             options = {"truncate": "true", **self._sink.options}
-            frame.coalesce(1).write.format("jdbc").options(**options).mode("overwrite").save()
+            frame.write.format("jdbc").options(**options).mode("overwrite").save()
             return
         folder = f"{self._sink.path}/{quote(relation, safe='')}"
         _write(frame, self._sink, f"{folder}/version={engine.version}")
@@ -163,6 +165,14 @@ def _of(rows: pa.Table, sink: Sink) -> pa.Table:
     if sink.relations is None:
         return rows
     return rows.filter(pc.is_in(rows["relation"], pa.array(sink.relations, pa.string())))
+
+
+def _wanted(spark: SparkSession, rows: Rows, sink: Sink) -> DataFrame | None:
+    """The same as a frame, None if there are no rows."""
+    if isinstance(rows, pa.Table):
+        wanted = _of(rows, sink)
+        return spark.createDataFrame(wanted) if wanted.num_rows else None
+    return rows if sink.relations is None else rows.where(F.col("relation").isin(*sink.relations))
 
 
 def _frame(engine: Engine, relation: str, spark: SparkSession) -> DataFrame:
@@ -181,7 +191,7 @@ def _frame(engine: Engine, relation: str, spark: SparkSession) -> DataFrame:
 
 
 def _write(frame: DataFrame, sink: Sink, path: str) -> None:
-    frame.coalesce(1).write.format(sink.format).options(**sink.options).mode("overwrite").save(path)
+    frame.write.format(sink.format).options(**sink.options).mode("overwrite").save(path)
 
 
 def _forget(folder: str, version: int, keep: int) -> None:
