@@ -38,10 +38,10 @@ def run(spark: SparkSession, rules: str, rows, shards: int, options: BulkOptions
 
 
 def shuffled_bytes(spark: SparkSession) -> int:
-    """What all stages so far have written for exchanges, as Spark counts it."""
+    """What all executors so far have written for exchanges, as Spark counts it."""
     context = spark.sparkContext._jsc.sc()
     context.listenerBus().waitUntilEmpty()
-    return sum(stage.shuffleWriteBytes() for stage in _listed(context.statusStore().stageList(None)))
+    return sum(one.totalShuffleWrite() for one in _listed(context.statusStore().executorList(False)))
 
 
 def _listed(sequence):
@@ -66,7 +66,7 @@ def main() -> None:
         stats, written = run(spark, RDFS, lubm(1), shards, BulkOptions())
         rows.append({"case": "lubm1", **_figures(stats, shards, written)})
         print(json.dumps(rows[-2:]), flush=True)
-    RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
+        RESULTS.write_text(json.dumps(rows, indent=1) + "\n")
     close(spark)
 
 

@@ -49,7 +49,7 @@ class BulkOptions:
 
     small: int = 5_000_000
     few: int = 20_000
-    skew_from: int = 200_000
+    skew_from: int = 1_000_000
     directory: str | None = None
 
 
