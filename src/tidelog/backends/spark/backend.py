@@ -114,7 +114,7 @@ class SparkBackend(LocalBackend):
             if store.held > 2 * store.capacity.facts:
                 raise TooLargeError.about("all relations", store.capacity.facts)
 
-        store.on_progress = charge
+        store.on_progress, store.limits = charge, budget.limits
         self._jobs.on_progress = budget.check_time
 
     def commit(self) -> None:

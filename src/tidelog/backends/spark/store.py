@@ -30,6 +30,7 @@ from tidelog.backends.spark.jobs import Jobs
 from tidelog.backends.spark.rounds import Fixpoint
 from tidelog.backends.spark.working import Selection, Working
 from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Value
+from tidelog.limits import Limits
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.views import ANY, NOW, Mark, Matching, View
@@ -60,6 +61,7 @@ class SparkStore(HotStore):
     def __init__(self, jobs: Jobs, capacity: Capacity, constants: Constants | None = None) -> None:
         super().__init__(jobs, capacity, constants)
         self.working: dict[str, Working] = {}
+        self.limits = Limits()
 
     # -- large relations ---------------------------------------------------------------------------------------------
 
@@ -242,6 +244,7 @@ class SparkStore(HotStore):
                 explicit,
                 partitions=self._partitions,
                 sizes=sizes,
+                limits=self.limits,
                 on_round=lambda *_: charge(),
             )
             if found is not None:
