@@ -22,7 +22,7 @@ from typing import Any
 import tidelog as tl
 from benchmarks.pipeline.world import updates, write_pipeline
 
-MEMORY_GROWTH, LATENCY_GROWTH = 1.25, 1.75
+MEMORY_GROWTH, LATENCY_GROWTH = 1.25, 1.5
 """How much more the last third may use than the second: machines are shared, leaks are not."""
 
 
