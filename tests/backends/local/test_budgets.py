@@ -27,13 +27,13 @@ def test_every_budget_ends_in_its_own_error(limits, code):
     engine = Engine(CLOSURE)
     engine.apply(insert={"edge": CHAIN[:10]})
     before = sorted(engine["path"])
-    engine._limits = limits
+    engine.limits = limits
     with pytest.raises(BudgetError) as raised:
         engine.apply(insert={"edge": CHAIN})
     assert raised.value.problems[0].code == code
     assert sorted(engine["path"]) == before
     assert engine.version == 1
-    engine._limits = Limits()
+    engine.limits = Limits()
     engine.verify()
     change = engine.apply(insert={"edge": CHAIN})
     assert len(engine["path"]) == 300 * 301 // 2
