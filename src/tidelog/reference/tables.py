@@ -61,7 +61,7 @@ instances alone, departs from the printed algorithm. What each departure does, u
 - 2, line 20 skips bodies with a fact under check: if it takes them, as printed, track_2 has 83 / 26 deletions and
   2433 / 2447 backward (1484 / 1479). This is the difference on the map program.
 - 4, marks: of 241 marked facts of track_2 this order checks and counts 138 (published 137), because earlier checks
-  have settled the others; of 1479 of trans_seed2_size10, 1080 (1028). If U2 is seen before these checks: 176 on track_2.
+  have settled the others; of 1479 of trans_seed2_size10, 1080 (1028). With U2 seen before these checks: track_2 176.
 - 6, bodies with a delayed fact last: if only bodies of untouched facts are preferred, trans_seed2_size10 has
   2824 / 844 deletions and 7203 / 13094 backward (11636 / 14546).
 - 1, deleting after every check: undone, no counter of the two streams moves by more than 2 %.
