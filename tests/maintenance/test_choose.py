@@ -23,6 +23,7 @@ def cheap_rounds(monkeypatch):
     """Only derivations count, so that a small stage shows what a large one does."""
     monkeypatch.setattr(costs, "LITERAL", 1)
     monkeypatch.setattr(costs, "FACT", 0)
+    monkeypatch.setattr(costs, "DOUBT", {})
 
 
 @pytest.mark.usefixtures("cheap_rounds")

@@ -21,19 +21,19 @@ from tidelog.planning.views import DELETED, INSERTED
 LITERAL = 600
 """What a round costs for every body literal of the stage: each is one call of a kernel."""
 FACT = 3
-"""What a fact costs that is looked at: it is marked several times."""
+"""What a fact costs that is derived: it is stored and marked several times."""
+DOUBT = {"overdeleted": 4 * FACT, "checked": 8 * FACT, "proved": FACT, "inserted": FACT}
+"""What a fact costs by what happens to it: one in doubt is tried as the head of every rule."""
 LEARNING = 0.5
 """How much the last attempt counts against those before it."""
 RENEWAL = 64
 """After so many updates of a magnitude, what is remembered of the strategies not used is forgotten and tried again."""
 
-_HANDLED = ("checked", "proved", "overdeleted", "inserted")
-
 
 def spent(task: Task[F]) -> float:
     """What the update has cost so far."""
-    facts = sum(task.counters.values[name] for name in _HANDLED)
-    return sum(task.store.derivations.values()) + FACT * facts + per_round(task) * task.budget.rounds
+    facts = sum(weight * task.counters.values[name] for name, weight in DOUBT.items())
+    return sum(task.store.derivations.values()) + facts + per_round(task) * task.budget.rounds
 
 
 def per_round(task: Task[F]) -> float:
