@@ -168,10 +168,10 @@ def _of(rows: pa.Table, sink: Sink) -> pa.Table:
 
 
 def _wanted(spark: SparkSession, rows: Rows, sink: Sink) -> DataFrame | None:
-    """The same as a frame, None if there are no rows."""
+    """The same as a frame, None if there are no rows; what fits the driver becomes one file."""
     if isinstance(rows, pa.Table):
         wanted = _of(rows, sink)
-        return spark.createDataFrame(wanted) if wanted.num_rows else None
+        return spark.createDataFrame(wanted).coalesce(1) if wanted.num_rows else None
     return rows if sink.relations is None else rows.where(F.col("relation").isin(*sink.relations))
 
 
@@ -187,7 +187,7 @@ def _frame(engine: Engine, relation: str, spark: SparkSession) -> DataFrame:
         for column in table.columns
     ]
     typed = [pc.cast(column, pa.string()) if pa.types.is_null(column.type) else column for column in columns]
-    return spark.createDataFrame(pa.table(typed, names=table.column_names))
+    return spark.createDataFrame(pa.table(typed, names=table.column_names)).coalesce(1)
 
 
 def _write(frame: DataFrame, sink: Sink, path: str) -> None:
