@@ -1,4 +1,4 @@
-"""A stream of batches with a durable engine, small enough to be killed many times.
+"""A stream of batches with a stored engine, small enough to be killed many times.
 
 What      : `batches(seed)` draws updates of facts and rules; `follow` applies them one by one and says so after each.
             `python -m tests.faults.stream DIRECTORY SEED` does it in a process of its own, which a failpoint may end.
@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from tests.state.streams import Sight, sight
+from tidelog import Engine
 from tidelog.changes.update import Update
-from tidelog.pipeline.state import DurableEngine
 from tidelog.state import log
 
 PROGRAM = """
@@ -44,15 +44,20 @@ def batches(seed: int) -> list[Update]:
 def follow(directory: Path, updates: Iterable[Update], acknowledge: Callable[[int], None]) -> Sight:
     """Apply batches that are not part of the state yet, from the first on; what the engine holds in the end."""
     log.FAN_OUT, log.LEAST_CHANGES = 4, 40
-    with DurableEngine(directory, PROGRAM) as durable:
-        if durable.is_new:
-            durable.engine.apply(insert={"edge": [(0, 1), (1, 2)]})
-            durable.commit()
+    with log.StateLog(directory) as state:
+        if state.is_empty:
+            engine = Engine(PROGRAM)
+            engine.apply(insert={"edge": [(0, 1), (1, 2)]})
+            engine.save(state)
+        else:
+            engine = Engine.open(state)
         for batch, update in enumerate(updates):
-            durable.apply(update, batch)
+            if not state.has_batch(batch):
+                engine.apply_update(update)
+                engine.save(state, batch=batch)
             acknowledge(batch)
-        durable.engine.verify()
-        return sight(durable.engine)
+        engine.verify()
+        return sight(engine)
 
 
 if __name__ == "__main__":

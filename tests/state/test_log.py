@@ -352,3 +352,18 @@ def test_hostile_relation_names_are_data(name, tmp_path):
     assert sight(Engine.open(tmp_path / "state")) == sight(engine)
     assert [path.name for path in tmp_path.iterdir()] == ["state"]
     assert all(path.name.startswith(("base-", "_")) for path in (tmp_path / "state").iterdir())
+
+
+def test_the_program_that_was_handed_over_is_stored_with_the_version(state):
+    """It is durable with the commit; what was given without a save is forgotten."""
+    engine = Engine.open(state)
+    with StateLog(state) as log:
+        assert log.given is None
+        log.give("p(x) :- q(x).")
+        engine.apply(insert={"edge": [(4, 5)]})
+        engine.save(log)
+    with StateLog(state) as log:
+        assert log.given == "p(x) :- q(x)."
+        log.give("never saved(1).")
+    with StateLog(state) as log:
+        assert log.given == "p(x) :- q(x)."
