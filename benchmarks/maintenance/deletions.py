@@ -26,12 +26,14 @@ NAME = "deletions"
 
 def run() -> dict[str, Any]:
     """Measure all workloads, store the results and plot them."""
-    results = [_measured(workload) for workload in (clique(300), lubm(), universities(), places())]
-    ratios = _ratios(results)
-    content = {"workloads": results, "must reach": ratios}
-    report.write(NAME, content)
+    results: list[dict[str, Any]] = []
+    content: dict[str, Any] = {}
+    for workload in (clique(300), lubm(), places(), universities()):
+        results.append(_measured(workload))
+        content = {"workloads": results, "must reach": _ratios(results)}
+        report.write(NAME, content)
     _plot(results)
-    print(_table(results), *(f"{key}: {value}" for key, value in ratios.items()), sep="\n")
+    print(_table(results), *(f"{key}: {value}" for key, value in content["must reach"].items()), sep="\n")
     return content
 
 
