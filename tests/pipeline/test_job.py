@@ -1,5 +1,7 @@
 """The main job, in this process: what comes out of the feed is what is in the state, however a run was interrupted."""
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tidelog as tl
@@ -121,3 +123,26 @@ def test_the_spark_backend_runs_the_same_pipeline(spark, tmp_path):
     assert feeds[0] == feeds[1]
     spelled = whole_feed(engine, spark, large=0).toArrow().to_pylist()
     assert {(row["relation"], row["values"]) for row in spelled} == summed(feeds[1])
+
+
+def test_updates_as_rows_of_parquet(spark, tmp_path):
+    """Rows keep their order inside a file; rules come as rows, too; a row that is no update is rejected by number."""
+    place = Place(tmp_path / "p", on_bad="reject", updates='format = "parquet"')
+    rows = [
+        ("insert", "edge", '["c", "d"]'),
+        ("delete", "edge", '["c", "d"]'),
+        ("delete", "edge", '["c", "a"]'),
+        ("insert", "edge", '["c", "a"]'),
+        ("insert", "edge", '["c"'),
+        ("upsert", "edge", '["c", "e"]'),
+        ("add_rules", None, '["loop: loop(x) :- path(x, x)."]'),
+        ("remove_rules", None, '["tr"]'),
+    ]
+    table = pa.table([list(column) for column in zip(*rows)], names=["op", "relation", "values"])
+    pq.write_table(table, place.folder / "updates" / "1.parquet")
+    engine, _ = place.run(spark)
+    assert set(engine["edge"]) == {("a", "b"), ("b", "c"), ("c", "a")}
+    assert len(engine["loop"]) == 0
+    assert engine.version == 2
+    assert sorted(row["line"] for row in place.rejects()) == [5, 6]
+    assert summed(place.feed()) == facts(engine)

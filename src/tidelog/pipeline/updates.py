@@ -206,10 +206,8 @@ def _order(frame: DataFrame, source: UpdateSource) -> list[Column]:
     missing = [name for name in source.order if name not in frame.columns]
     if missing:
         raise PipelineError.of("E727", f"the update source has no column {missing[0]}", remedy="correct updates.order")
-    return [
-        F.lit(source.format).alias("file"),
-        F.struct(*source.order).alias("number") if source.order else F.lit(0).alias("number"),
-    ]
+    number = F.struct(*source.order) if source.order else F.lit(None).cast("bigint")
+    return [F.lit(source.format).alias("file"), number.alias("number")]
 
 
 def _whole_files(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, int]]:
@@ -222,17 +220,13 @@ def _whole_files(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, int]]:
 def _rows(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, int]]:
     """Rows as lines of an update file; those that are no update become lines that are none either, to be rejected."""
 
-    def place(row: dict[str, Any]) -> tuple[str, Any]:
+    def place(row: dict[str, Any]) -> tuple[Any, ...]:
         number = row["number"]
-        return str(row["file"]), tuple(number.values()) if isinstance(number, dict) else (number,)
+        return str(row["file"]), tuple(number.values()) if isinstance(number, dict) else number, row["op"] != "delete"
 
-    ordered = sorted(rows, key=lambda row: (*place(row), row["op"] != "delete"))
-    for number, row in enumerate(ordered, 1):
-        yield (
-            _line(row),
-            str(row["file"]),
-            row["number"] + 1 if row["file"] and isinstance(row["number"], int) else number,
-        )
+    for counted, row in enumerate(sorted(rows, key=place), 1):
+        number = row["number"]
+        yield _line(row), str(row["file"]), number + 1 if isinstance(number, int) else counted
 
 
 def _line(row: dict[str, Any]) -> str:
