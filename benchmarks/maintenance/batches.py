@@ -104,5 +104,5 @@ def _plot(rows: list[dict[str, Any]]) -> None:
         axis.set_yscale("log")
         axis.set_title(name)
         axis.set_ylabel("CPU ms")
-    axes[0].legend(frameon=False, fontsize=8)
-    report.finish(drawn, NAME, "Batches: materialise, insert, delete")
+    drawn.legend(*axes[0].get_legend_handles_labels(), loc="lower center", ncols=6, frameon=False)
+    report.finish(drawn, NAME, "Batches: materialise without the batch, insert it, delete it again", bottom=0.08)

@@ -53,10 +53,10 @@ def figure(panels: int, *, columns: int | None = None, height: float = 3.6) -> t
     return drawn, flat[:panels]
 
 
-def finish(drawn: Figure, name: str, title: str) -> Path:
-    """Give the figure its title and store it."""
+def finish(drawn: Figure, name: str, title: str, *, bottom: float = 0.0) -> Path:
+    """Give the figure its title and store it; `bottom` is the share that is left for a legend below."""
     drawn.suptitle(title, fontsize=11, x=0.01, ha="left")
-    drawn.tight_layout(rect=(0, 0, 1, 0.97))
+    drawn.tight_layout(rect=(0, bottom, 1, 0.97))
     path = RESULTS / f"maintenance_{name}.svg"
     drawn.savefig(path, metadata={"Date": None})
     plt.close(drawn)
