@@ -109,7 +109,7 @@ def test_a_state_that_leads_back_to_itself_is_a_run_without_end():
     machine = Idle(CYCLE)
     with pytest.raises(LawError) as found:
         explore(machine, DynamicDRed(CYCLE).start(), [update("A")])
-    assert found.value.code == "E901"
+    assert found.value.code == "E906"
 
 
 def draw(rng):

@@ -57,7 +57,7 @@ class Relation:
             return table.to_spark(self.columns)
         if spark is None:
             raise UsageError.of(
-                "E806", "a local relation has no Spark session", remedy="give one: relation.to_spark(session)"
+                "E813", "a local relation has no Spark session", remedy="give one: relation.to_spark(session)"
             )
         return spark.createDataFrame(self.to_arrow())
 

@@ -18,7 +18,7 @@ from tidelog.analysis.types import relation_types
 from tidelog.changes.columns import Columns
 from tidelog.changes.files import find_file, read_file
 from tidelog.engine import Engine
-from tidelog.errors import UsageError
+from tidelog.errors import UpdateError
 from tidelog.language.terms import Program
 from tidelog.limits import Limits
 from tidelog.observe.progress import Advance, Progress
@@ -36,7 +36,7 @@ def engine_for(args: argparse.Namespace, program: Program) -> Engine:
 def facts_for(args: argparse.Namespace, program: Program, progress: Progress) -> dict[str, Columns]:
     """The facts in the folder, by relation."""
     if not Path(args.facts).is_dir():
-        raise UsageError.of("E307", f"{args.facts} is no folder", remedy="give a folder with one file per relation")
+        raise UpdateError.of("E307", f"{args.facts} is no folder", remedy="give a folder with one file per relation")
     types = _types(program)
     sources = list(_sources(args.facts, program, types))
     found = {}
@@ -89,7 +89,7 @@ def _sources(
         path = Path(directory) / named if named else find_file(directory, relation)
         if path is None:
             remedy = f"add {relation}.csv, .tsv, .facts, .jsonl or .parquet, or a filename to the .input directive"
-            raise UsageError.of("E307", f"{directory} has no file with the facts of {relation}", remedy=remedy)
+            raise UpdateError.of("E307", f"{directory} has no file with the facts of {relation}", remedy=remedy)
         delimiter = options.get("delimiter")
         yield relation, path, _ESCAPES.get(delimiter, delimiter) if delimiter else None
     if not program.inputs:

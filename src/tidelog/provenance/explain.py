@@ -64,7 +64,7 @@ class _Search:
                     following += new
             if len(self._met) > MOST_FACTS:
                 raise BudgetError.of(
-                    "E401", f"no proof among the first {MOST_FACTS:,} facts", remedy="explain a fact that is nearer"
+                    "E407", f"no proof among the first {MOST_FACTS:,} facts", remedy="explain a fact that is nearer"
                 )
         return following
 

@@ -38,7 +38,7 @@ class Counting(Algorithm):
             if component.is_recursive:
                 names = ", ".join(sorted(component.relations))
                 raise ProgramError.of(
-                    "E206",
+                    "E209",
                     f"counting cannot maintain the recursive relations {names}",
                     place=component.rules[0].place,
                     remedy="use recursive counting, which keeps one count per round",

@@ -83,7 +83,7 @@ def explore(system: FullyDynamic, start: State, updates: Sequence[Update], most_
             paths, longest = tallies.pop(key)
             finished[key] = paths or _end(states[key], results), longest
         elif (child := following.key()) in open_states:
-            raise LawError.of("E901", "an interleaving does not terminate: a state leads back to itself")
+            raise LawError.of("E906", "an interleaving does not terminate: a state leads back to itself")
         elif child in finished:
             paths, longest = tallies[key]
             tallies[key] = paths + finished[child][0], max(longest, finished[child][1] + 1)
@@ -107,7 +107,7 @@ def _again(first: State, rest: Iterator[State]) -> Iterator[State]:
 def _end(state: State, results: set[frozenset[Fact]]) -> int:
     """One interleaving ends here; an operation that is left over would wait for ever."""
     if state.operations:
-        raise LawError.of("E901", f"operations are stuck: {state.operations}")
+        raise LawError.of("E906", f"operations are stuck: {state.operations}")
     results.add(state.facts)
     return 1
 

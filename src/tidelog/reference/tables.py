@@ -100,7 +100,7 @@ class Row:
 def read_stream(file: Path) -> list[Update]:
     """The updates of a JSON-lines file."""
     if not file.exists():
-        raise UsageError.of("E801", f"there is no update stream {file}", remedy="name the folder with --streams")
+        raise UsageError.of("E851", f"there is no update stream {file}", remedy="name the folder with --streams")
     found = []
     for line in file.read_text(encoding="utf-8").splitlines():
         update = json.loads(line)

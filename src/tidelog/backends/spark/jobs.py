@@ -79,7 +79,7 @@ class Jobs:
         context = getattr(self.spark, "_sc", None)
         if isinstance(error, ConnectionError) or (context is not None and context._jsc is None):
             return PipelineError.of(
-                "E701",
+                "E706",
                 "the Spark session is stopped; the last version of the engine is intact but cannot be read",
                 remedy="start a session and open the engine again",
             )
