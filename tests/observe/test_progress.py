@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from tidelog.observe.progress import Bar, Lines, Silent, progress_for
+from tidelog.observe.progress import Bar, Lines, progress_for
 
 
 class Terminal(io.StringIO):
@@ -69,10 +69,3 @@ def test_the_stream_decides():
     """Bars belong on terminals; pipes and files get lines."""
     assert isinstance(progress_for(Terminal()), Bar)
     assert isinstance(progress_for(io.StringIO()), Lines)
-
-
-def test_silence_is_silent(capsys):
-    """The library's default prints nothing."""
-    with Silent().stage("reading", total=3) as advance:
-        advance(3)
-    assert capsys.readouterr() == ("", "")

@@ -53,10 +53,6 @@ class Counters:
                 self.values["derivations"] += more
                 self.values[PHASES[rule_and_phase[1]]] += more
 
-    def as_mapping(self) -> dict[str, int]:
-        """Every counter that was raised, by name."""
-        return dict(self.values)
-
 
 def stats_of(counters: Counters, rounds: int, strategy: str) -> Stats:
     """What maintenance counted, in the words of `change.stats`."""

@@ -1,7 +1,7 @@
 """Progress: what a person sees while bulk work runs.
 
 What      : a `Progress` opens named stages; inside a stage the work reports how much it has done.
-Idea      : the work does not know who watches: nobody (`Silent`), a log file (`Lines`) or a terminal (`Bar`).
+Idea      : the work does not know who watches: a log file (`Lines`) or a terminal (`Bar`).
 Invariant : a stage that is left, also by an error, is closed; progress goes to stderr only, so results stay pipeable.
 Never     : no decision may depend on progress, and `rich` is imported only when a bar is drawn.
 """
@@ -23,15 +23,6 @@ class Progress(Protocol):
 
     def stage(self, name: str, total: int | None = None, unit: str = "facts") -> AbstractContextManager[Advance]:
         """Open a stage of `total` units (None: unknown); the value given back reports units as they are done."""
-
-
-class Silent:
-    """Nobody watches: the default of the library."""
-
-    @contextmanager
-    def stage(self, name: str, total: int | None = None, unit: str = "facts") -> Iterator[Advance]:  # noqa: ARG002
-        """A stage that says nothing."""
-        yield lambda _done: None
 
 
 class Lines:

@@ -67,12 +67,6 @@ def of_text(text: str) -> int:
     return int(digest[:_DIGITS], 16) << 2 | (STRING if text[0] == "s" else OTHER)
 
 
-def is_inline(ids: Ids) -> npt.NDArray[np.bool_]:
-    """Which ids stand for themselves."""
-    tags = ids & TAG
-    return np.asarray((tags == INTEGER) | (tags == BOOL))
-
-
 def of_string_column(column: Column) -> Column:
     """The ids of a column of strings."""
     return _hashed(F.concat(F.lit("s"), column), STRING)
