@@ -1,7 +1,7 @@
 """Which derived relations depend on each other, and in which order they are computed.
 
 What      : a component is a set of relations that depend on each other recursively, with all the rules that derive
-            them; components are the units of evaluation and maintenance (DESIGN.md, section 3).
+            them; components are the units of evaluation and maintenance (ARCHITECTURE.md).
 Idea      : the strongly connected components of the graph that leads from a relation to the relations in the bodies
             of its rules, under negation and inside aggregates included.
 Invariant : every rule is in exactly one component; a component comes after all those that its rules read.

@@ -4,7 +4,7 @@ Idea       : published measurements show that no strategy wins everywhere. A sta
              deletions of a magnitude (costs.py); the cheapest is tried first, each strategy once, and only for so long.
              Where nothing is remembered, the derivations per fact decide: where facts have few, other proofs are rare
              and overdeletion wastes little; where they have many, looking for another proof pays.
-Source     : DESIGN section 4; the equilibrium point of Motik et al. 2015, section 5, is where recomputation wins.
+Source     : the equilibrium point of Motik et al. 2015, section 5, is where recomputation wins.
 Invariant  : an attempt that exceeds its allowance is cut off, undone inside the stage (OLD is what no attempt changes),
              and the next one begins; the last is recomputation, which has no limit. As an allowance is two thirds of a
              recomputation, a strategy that was wrongly given up for good would have won a factor of 1.5 at most. The

@@ -2,7 +2,7 @@
 
 What      : a protocol of coarse calls, each over all the rules of a stage at once; a strategy is a schedule of such
             calls and knows nothing else: no array, no DataFrame, no file.
-Idea      : DESIGN section 2; facts are referred to by opaque `Facts`, sets of facts are marks (planning/views.py).
+Idea      : docs/decisions/0004; facts are referred to by opaque `Facts`, sets of facts are marks (planning/views.py).
 Invariant : one call is at most one Spark job, or a handful of compiled loops; its cost follows what it touches.
 Contract  : 1. `derive` enumerates every rule instance with a driving fact exactly once (asserted by tests that count).
             2. marks change only through `mark` and the `add` of `derive`, `evaluate` and `expand`; the store journals

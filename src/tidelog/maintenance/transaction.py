@@ -2,7 +2,7 @@
 
 What      : `maintain` brings a materialisation from one version to the next: explicit deletions, then insertions, then
             every stage that may change, in topological order, each with the strategy's schedule of calls.
-Idea      : DESIGN section 3. While a stage is processed everything below it has its final NOW and its OLD; its own net
+Idea      : while a stage is processed everything below it has its final NOW and its OLD; its own net
             change is what touched facts say afterwards (INSERTED, DELETED), and wakes the stages that read it.
 Invariant : a stage none of whose inputs changed is not visited. Nothing is committed here; on an error the caller rolls
             back.
