@@ -179,3 +179,19 @@ def test_counting_says_when_it_cannot(spark: SparkSession) -> None:
         with pytest.raises(TidelogError) as caught:
             engine.apply(insert={"edge": spark.createDataFrame(EDGES, "x string, y string")})
     assert caught.value.code == "E704"
+
+
+def test_a_version_saved_from_spark_opens_on_either_backend(spark, tmp_path):
+    """State does not depend on the backend: what Spark saved continues on Spark and in process, explicit facts known."""
+    rules = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."
+    engine = Engine(rules, backend="spark", spark=spark)
+    engine.apply(insert={"edge": [("a", "b"), ("b", "c"), ("c", "d")], "path": [("z", "z")]})
+    engine.save(tmp_path / "state")
+    engine.apply(delete={"edge": [("b", "c")]})
+    expected = set(engine["path"])
+    for options in ({"backend": "local"}, {"backend": "spark", "spark": spark}):
+        opened = Engine.open(tmp_path / "state", **options)
+        assert set(opened.explicit("path")) == {("z", "z")}
+        opened.apply(delete={"edge": [("b", "c")]})
+        assert set(opened["path"]) == expected
+        opened.verify()

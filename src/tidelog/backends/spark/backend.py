@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
+from tidelog.backends.backend import Flags
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.local.compiled import Array
 from tidelog.backends.local.facts import LocalFacts
@@ -168,6 +170,13 @@ class SparkBackend(LocalBackend):
         self.store.ensure_whole([cold.name])
         found = self.store.relation(cold.name, cold.arity)
         return found.rows[found.select(view)]
+
+    def snapshot(self, relation: str) -> tuple[pa.Table, Flags]:
+        """All facts of a relation, and which of them are explicit; they are brought to the driver for that."""
+        cold = self.store.cold.get(relation)
+        if cold is not None:
+            self._here(cold, OLD)
+        return super().snapshot(relation)
 
     def freeze(self, relation: str, facts: LocalFacts) -> FactTable:
         """Facts of one relation, for good."""
