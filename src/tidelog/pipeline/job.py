@@ -158,8 +158,8 @@ class Job:
                     insert[name] = facts if engine.backend == "spark" else facts.toArrow()
             engine.apply(insert=insert)
         self._engine = engine
-        self._store(None, None)
         self._remembered.keep(self._program)
+        self._store(None, None)
         told = {"version": engine.version, "facts": _size(engine), "seconds": time.perf_counter() - started}
         self._status.tell("loaded", **told)
 

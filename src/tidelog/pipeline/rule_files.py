@@ -4,8 +4,8 @@ What      : `read_programs` reads them as one program; `Remembered` keeps what t
             last opened, so that an edited file becomes an incremental change of rules and facts.
 Idea      : rules change by the stream as well as by the file. So the file is compared with what the file said before,
             not with what the engine has: a rule that the stream removed stays removed until the file changes.
-Invariant : the difference can be applied again without harm, because it is remembered only after the version that
-            holds it is stored.
+Invariant : what the engine has already is no part of the difference, so a crash after a version is stored and before
+            its files are remembered does no harm.
 Never     : nothing is applied here.
 """
 
@@ -78,8 +78,8 @@ class Remembered:
         present = set(engine.rules)
         added = [rule for rule in now if rule not in rules and rule not in present]
         removed = [rule for rule in rules if rule not in now and rule in present]
-        come = _without(_listed(program), facts)
-        gone = _without(facts, _listed(program))
+        come = [one for one in _without(_listed(program), facts) if not _is_explicit(engine, one)]
+        gone = [one for one in _without(facts, _listed(program)) if _is_explicit(engine, one)]
         if not (added or removed or come or gone):
             return None
         declared = {one.relation for one in engine.program.declarations}
@@ -96,6 +96,11 @@ class Remembered:
 
 def _listed(program: Program) -> list[Listed]:
     return [(fact.relation, tuple(constant.value for constant in fact.values)) for fact in program.facts]
+
+
+def _is_explicit(engine: Engine, fact: Listed) -> bool:
+    relation, values = fact
+    return relation in engine and values in engine.explicit(relation)
 
 
 def _without(facts: Iterable[Listed], others: Iterable[Listed]) -> list[Listed]:
