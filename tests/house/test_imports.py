@@ -15,10 +15,10 @@ FLOORS = (
     {"language"},
     {"analysis"},
     {"planning", "changes"},
-    {"maintenance", "circuits"},
+    {"maintenance"},
     {"backends", "provenance", "state"},
     {"engine"},
-    {"cli", "console", "pipeline", "rdf"},
+    {"cli", "pipeline"},
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 REFERENCE_MAY_USE = {"reference", "language", "analysis", "errors"}
