@@ -17,7 +17,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from tidelog.analysis import arities
-from tidelog.analysis.impact import impact, without
+from tidelog.analysis.impact import impact
 from tidelog.analysis.program_check import check
 from tidelog.backends.backend import Backend
 from tidelog.changes.change import Change, FactTable, FactTables
@@ -27,7 +27,7 @@ from tidelog.changes.stream import Source, look_ahead
 from tidelog.changes.update import Update, net
 from tidelog.errors import LawError, Problem, UsageError
 from tidelog.language.parser import parse, parse_atom
-from tidelog.language.printer import names, print_fact, print_rule
+from tidelog.language.printer import print_fact, print_rule
 from tidelog.language.terms import Program, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance import marking
@@ -35,10 +35,9 @@ from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.counters import stats_of
 from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
-from tidelog.maintenance.schedule import Schedule
+from tidelog.maintenance.rule_book import RuleBook, written_facts
 from tidelog.maintenance.transaction import Outcome, maintain
 from tidelog.planning.lowered import is_hidden
-from tidelog.planning.lowering import LoweredProgram, lower
 from tidelog.state.journal import Entry, Journals
 
 if TYPE_CHECKING:
@@ -67,16 +66,12 @@ class Engine:
         self._backend = _backend(backend, spark)
         self.limits = limits or Limits()
         self.watcher: Callable[[int], None] | None = None
-        self._program = Program(declarations=program.declarations, inputs=program.inputs, outputs=program.outputs)
-        self._lowered = LoweredProgram(())
-        self._schedule = Schedule(())
+        directives = program.declarations, program.inputs, program.outputs
+        self._book = RuleBook(Program((), (), *directives))
         self._marks: marking.Marks[Any] | None = None
         self._journals = Journals()
         self.version = 0
-        facts: dict[str, list[tuple[Value, ...]]] = {}
-        for fact in program.facts:
-            facts.setdefault(fact.relation, []).append(tuple(constant.value for constant in fact.values))
-        self._transact(facts, {}, Program(program.rules, (), *_directives(program)))
+        self._transact(written_facts(program), {}, Program(program.rules, (), *directives))
         self.version = 0
 
     # -- updates ---------------------------------------------------------------------------------------------------
@@ -91,11 +86,7 @@ class Engine:
         """Apply one update as a transaction: deletions first, then insertions, of rules and of facts."""
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
         added = parse(add_rules or "")
-        facts: dict[str, object] = dict(insert or {})
-        inline: dict[str, list[tuple[Value, ...]]] = {}
-        for fact in added.facts:
-            inline.setdefault(fact.relation, []).append(tuple(constant.value for constant in fact.values))
-        return self._transact(facts, delete or {}, self._changed_program(added, removed), inline)
+        return self._transact(insert or {}, delete or {}, self._book.changed(added, removed), written_facts(added))
 
     def follow(self, updates: Source, *, latest: bool = False) -> Iterator[Change]:
         """Apply a stream of updates, one change each, looking one update ahead without waiting for it.
@@ -107,7 +98,7 @@ class Engine:
             merged = [update]
             while latest and upcoming() is not None:
                 merged.append(next(stream)[0])
-            yield self.apply_update(update if len(merged) == 1 else self._net(merged))
+            yield self.apply_update(update if len(merged) == 1 else net(merged, self._book.rule_names))
             following = upcoming()
             if following is not None:
                 self.look_ahead(following)
@@ -116,14 +107,28 @@ class Engine:
         """Apply an update object, as read from a file or a stream."""
         return self.apply(update.insert, update.delete, update.add_rules, update.remove_rules)
 
+    def look_ahead(self, upcoming: Update) -> None:
+        """Mark what the next update will delete, if the strategy has a use for it; another may come all the same."""
+        if not self._strategy.uses_marks or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
+            return
+        self._forget_marks()
+        passes_on = self._strategy.name == "dred-mark"
+        try:
+            found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
+            self._marks = marking.look_ahead(self._backend.store, self._book.schedule, found, passes_on=passes_on)
+        except TooLargeError:  # then nothing is foreseen, which costs time but no truth
+            self._backend.rollback()
+            return
+        self._backend.commit()
+
     def preview(self, add_rules: str | None = None, remove_rules: Sequence[str] = ()) -> Preview:
         """Which relations a rule change would touch, and about at what cost, without doing it."""
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
         added = parse(add_rules or "")
-        after = self._changed_program(added, removed)
+        after = self._book.changed(added, removed)
         check(after)
-        touched = impact(self._program, added.rules, removed)
-        return preview(touched, self._schedule, Schedule(lower(after.rules).stages), self._backend.store)
+        touched = impact(self.program, added.rules, removed)
+        return preview(touched, self._book.schedule, RuleBook.of(after).schedule, self._backend.store)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -131,7 +136,7 @@ class Engine:
         arity = self._arity(relation)
         if arity is None:
             raise self._unknown(relation)
-        return Relation(relation, arity, self._columns(relation, arity), lambda: self._table(relation))
+        return Relation(relation, arity, self._book.columns(relation, arity), lambda: self._table(relation))
 
     def __contains__(self, relation: object) -> bool:
         return isinstance(relation, str) and self._arity(relation) is not None
@@ -139,19 +144,18 @@ class Engine:
     @property
     def relations(self) -> tuple[str, ...]:
         """The relations of the program and of the facts, in order of name."""
-        known = {*self._lowered.arities, *self._backend.relations()}
-        known.update(declaration.relation for declaration in self._program.declarations)
+        known = self._book.relations.union(self._backend.relations())
         return tuple(sorted(name for name in known if not is_hidden(name)))
 
     @property
     def rules(self) -> tuple[str, ...]:
         """The present rules, as text."""
-        return tuple(print_rule(rule) for rule in self._program.rules)
+        return tuple(print_rule(rule) for rule in self.program.rules)
 
     @property
     def program(self) -> Program:
         """The present program, without facts."""
-        return self._program
+        return self._book.program
 
     @property
     def strategy(self) -> str:
@@ -193,7 +197,7 @@ class Engine:
     def verify(self) -> None:
         """Check the one law: raise a LawError if the materialisation differs from recomputation."""
         problems = []
-        for relation, (missing, extra) in self._backend.differences(self._schedule).items():
+        for relation, (missing, extra) in self._backend.differences(self._book.schedule).items():
             for word, table in (("lacks", missing), ("has too much", extra)):
                 shown = (print_fact(relation, fact) for fact in islice(table, 3))
                 problems += [Problem("E901", f"the materialisation {word}: {fact}") for fact in shown]
@@ -206,7 +210,7 @@ class Engine:
         from tidelog.provenance.held import HeldFacts
 
         asked, held = tuple(fact), HeldFacts(self._backend)
-        found = explain(relation, asked, self._program.rules, held) if asked in self[relation] else None
+        found = explain(relation, asked, self.program.rules, held) if asked in self[relation] else None
         if found is None:
             sentence = f"{print_fact(relation, fact)} is not in the materialisation"
             raise UsageError.of("E808", sentence, remedy="only facts that are there have a proof; see engine.query")
@@ -224,7 +228,7 @@ class Engine:
         from tidelog.state.snapshot import Snapshot
 
         with opened(target) as log:
-            snapshot = Snapshot(self.version, self._program, self._strategy.name, self._backend, self._journals)
+            snapshot = Snapshot(self.version, self.program, self._strategy.name, self._backend, self._journals)
             log.save(snapshot, batch, source)
 
     @classmethod
@@ -249,12 +253,11 @@ class Engine:
     def _restore(self, stored: StoredState) -> None:
         """Take over a stored version."""
         check(stored.program)
-        self._program, self._lowered = stored.program, lower(stored.program.rules)
-        self._schedule = Schedule(self._lowered.stages)
+        self._book = RuleBook.of(stored.program)
         for facts in stored.relations:
             self._backend.restore(facts.relation, facts.facts, facts.explicit, facts.arity)
         self._backend.commit()
-        self._backend.use(self._schedule)
+        self._backend.use(self._book.schedule)
         self.version = stored.info.version
         if stored.is_last:
             self._journals.begin(stored.info.state).saved(stored.info.commit, stored.info.facts)
@@ -271,32 +274,29 @@ class Engine:
         """Everything or nothing."""
         started, budget = time.perf_counter(), Budget(self.limits, watcher=self.watcher)
         check_names((*insert, *delete))
-        lowered, schedule = self._lowered, self._schedule
-        if program is not self._program:
+        before = book = self._book
+        if program is not before.program:
             check(program)
             arities.agree(program, self._stored_arity)
             budget.check_time()
-        if program.rules != self._program.rules:
-            lowered = lower(program.rules).sharing(self._lowered)
-            schedule = Schedule(lowered.stages, self._schedule)
+            book = before.turned(program)
         self._backend.watch(budget)
         marks, self._marks = self._marks, None
         try:
             gone = {
-                name: self._backend.find(name, source, self._wanted_arity(name, program, lowered))
-                for name, source in delete.items()
+                name: self._backend.find(name, facts, self._wanted_arity(name, book)) for name, facts in delete.items()
             }
             missed = self._backend.missed
-            come = self._interned(insert, program, lowered)
-            for name, facts in self._interned(inline or {}, program, lowered).items():
+            come = self._interned(insert, book)
+            for name, facts in self._interned(inline or {}, book).items():
                 come[name] = self._backend.store.union([come[name], facts]) if name in come else facts
             outcome = maintain(
                 self._backend.store,
-                schedule,
+                book.schedule,
                 self._strategy,
                 delete=gone,
                 insert=come,
-                previous=self._schedule,
+                previous=before.schedule,
                 budget=budget,
                 marks=marks,
             )
@@ -310,23 +310,20 @@ class Engine:
                 marks.clear(self._backend.store)
             self._backend.commit()  # gives back what the failed attempt took
             raise
-        self._program, self._lowered = program, lowered
-        if schedule is not self._schedule:
-            self._schedule = schedule
-            self._backend.use(schedule)
+        self._book = book
+        if book.schedule is not before.schedule:
+            self._backend.use(book.schedule)
         self.version += 1
         change.stats.jobs = self._backend.jobs
         if entry is not None:
             self._journals.note(entry)
         return change
 
-    def _interned(self, facts: Mapping[str, object], program: Program, lowered: LoweredProgram) -> dict[str, Any]:
-        types = {declaration.relation: declaration.columns for declaration in program.declarations}
-        come = {}
-        for name, source in facts.items():
-            columns = tuple(kind for _, kind in types[name]) if name in types else None
-            come[name] = self._backend.intern(name, source, columns, self._wanted_arity(name, program, lowered))
-        return come
+    def _interned(self, facts: Mapping[str, object], book: RuleBook) -> dict[str, Any]:
+        return {
+            name: self._backend.intern(name, source, book.types(name), self._wanted_arity(name, book))
+            for name, source in facts.items()
+        }
 
     def _change(self, outcome: Outcome[Any], budget: Budget, started: float) -> Change:
         inserted, deleted = (
@@ -345,35 +342,6 @@ class Engine:
         frozen = ({name: self._backend.freeze(name, facts) for name, facts in part.items() if facts} for part in parts)
         return Entry(self.version + 1, *frozen)
 
-    def _changed_program(self, added: Program, removed: Sequence[str]) -> Program:
-        """The program after a rule change; unknown and repeated rules are refused or ignored."""
-        if not (removed or added.rules or added.declarations):
-            return self._program
-        kept = without(self._program.rules, removed) if removed else list(self._program.rules)
-        present = set(kept)
-        kept.extend(rule for rule in dict.fromkeys(added.rules) if rule not in present)
-        if not added.declarations and tuple(kept) == self._program.rules:
-            return self._program
-        declarations = (*self._program.declarations, *added.declarations)
-        return Program(tuple(kept), (), declarations, self._program.inputs, self._program.outputs)
-
-    def look_ahead(self, upcoming: Update) -> None:
-        """Mark what the next update will delete, if the strategy has a use for it; another may come all the same."""
-        if not self._strategy.uses_marks or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
-            return
-        self._forget_marks()
-        passes_on = self._strategy.name == "dred-mark"
-        try:
-            found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
-            self._marks = marking.look_ahead(self._backend.store, self._schedule, found, passes_on=passes_on)
-        except TooLargeError:  # then nothing is foreseen, which costs time but no truth
-            self._backend.rollback()
-            return
-        self._backend.commit()
-
-    def _net(self, updates: Sequence[Update]) -> Update:
-        return net(updates, {name for rule in self._program.rules for name in names(rule)})
-
     def _forget_marks(self) -> None:
         """Take look-ahead marks away, which belong to one strategy and one version."""
         marks, self._marks = self._marks, None
@@ -387,36 +355,22 @@ class Engine:
     def _arity(self, relation: str) -> int | None:
         if is_hidden(relation):
             return None
-        wanted = self._wanted_arity(relation, self._program, self._lowered)
+        wanted = self._wanted_arity(relation, self._book)
         return self._backend.arity(relation) if wanted is None else wanted
 
-    def _wanted_arity(self, relation: str, program: Program, lowered: LoweredProgram) -> int | None:
+    def _wanted_arity(self, relation: str, book: RuleBook) -> int | None:
         """The number of columns that facts must have: a relation without rules, declaration and facts takes any."""
-        if relation in lowered.arities:
-            return lowered.arities[relation]
-        for declaration in program.declarations:
-            if declaration.relation == relation:
-                return len(declaration.columns)
-        return self._stored_arity(relation)
+        wanted = book.arity(relation)
+        return self._stored_arity(relation) if wanted is None else wanted
 
     def _stored_arity(self, relation: str) -> int | None:
         """The number of columns of a relation that has facts."""
         return self._backend.arity(relation) if self._backend.store.size(relation) else None
 
-    def _columns(self, relation: str, arity: int) -> tuple[str, ...]:
-        for declaration in self._program.declarations:
-            if declaration.relation == relation:
-                return tuple(name for name, _ in declaration.columns)
-        return tuple(f"c{number}" for number in range(1, arity + 1))
-
     def _unknown(self, relation: str) -> UsageError:
         known = ", ".join(name[:_SHOWN] for name in self.relations[:8]) or "none yet"
         shown = repr(relation[:_SHOWN]) + ("..." if len(relation) > _SHOWN else "")
         return UsageError.of("E802", f"there is no relation {shown}", remedy=f"known relations: {known}")
-
-
-def _directives(program: Program) -> tuple[Any, Any, Any]:
-    return program.declarations, program.inputs, program.outputs
 
 
 def _backend(name: str, spark: Any) -> Backend[Any]:  # noqa: ANN401
