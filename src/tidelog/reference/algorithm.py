@@ -144,6 +144,7 @@ class Algorithm(ABC):
             read = {literal.relation for rule in rules for literal in rule.body if isinstance(literal, Atom)}
             own = frozenset(relation for relation in levels if levels[relation] == level)
             step = Step(
+                level=level,
                 present=self._facts,
                 explicit=self._explicit,
                 delete=[fact for fact in deleted if fact[0] in read] + [fact for fact in delete if fact[0] in own],

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tidelog.language.terms import Program, Rule
-from tidelog.reference.algorithm import Algorithm, Change
+from tidelog.reference.algorithm import Algorithm
 from tidelog.reference.dyre import Circuit, IncrementalCircuit, IndexedCircuit, NaiveCircuit
 from tidelog.reference.evaluation import GroundFact
 from tidelog.reference.stratified import Step
@@ -46,19 +46,7 @@ class Dyre(Algorithm):
 
     def __init__(self, program: Program) -> None:
         self.stages: list[Stage] = []
-        self._level = 0
         super().__init__(program)
-
-    def apply(
-        self,
-        insert: Iterable[GroundFact] = (),
-        delete: Iterable[GroundFact] = (),
-        add_rules: Iterable[Rule] = (),
-        remove_rules: Iterable[Rule | str] = (),
-    ) -> Change:
-        """Process one update; returns the facts inserted and deleted, net."""
-        self._level = 0
-        return super().apply(insert, delete, add_rules, remove_rules)
 
     def restore(self, bookkeeping: object) -> None:  # noqa: ARG002 (nothing of the streams can be taken back)
         """Forget the circuits: they have seen an update that is refused."""
@@ -66,10 +54,9 @@ class Dyre(Algorithm):
 
     def maintain(self, step: Step) -> None:
         """Feed the stratum's circuit and take over what it knows."""
-        if self._level == len(self.stages):
+        if step.level == len(self.stages):
             self.stages.append(Stage(type(self).circuit()))
-        stage = self.stages[self._level]
-        self._level += 1
+        stage = self.stages[step.level]
         given, own = stratum_input(step)
         stage.become(given, step.rules)
         step.present.difference_update([fact for fact in step.present if fact[0] in own and fact not in stage.known])

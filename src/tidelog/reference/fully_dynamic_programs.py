@@ -11,12 +11,12 @@ Departures : one update is run to completion here, deletions first; interleaving
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from tidelog.errors import EvaluationError
 from tidelog.language.terms import Aggregate, Atom, Negation, Program, Rule
-from tidelog.reference.algorithm import Algorithm, Change
+from tidelog.reference.algorithm import Algorithm
 from tidelog.reference.evaluation import Instance, holds, instances, uniform
 from tidelog.reference.facts import FactSet, GroundFact, Key
 from tidelog.reference.fully_dynamic import Fact, FullyDynamic, GroundRule, State, Update
@@ -161,19 +161,7 @@ class FullyDynamicDRed(Algorithm):
 
     def __init__(self, program: Program) -> None:
         self.stages: list[Stage] = []
-        self._level = 0
         super().__init__(program)
-
-    def apply(
-        self,
-        insert: Iterable[GroundFact] = (),
-        delete: Iterable[GroundFact] = (),
-        add_rules: Iterable[Rule] = (),
-        remove_rules: Iterable[Rule | str] = (),
-    ) -> Change:
-        """Process one update; returns the facts inserted and deleted, net."""
-        self._level = 0
-        return super().apply(insert, delete, add_rules, remove_rules)
 
     def remember(self) -> list[Stage]:
         """The states of all strata."""
@@ -188,14 +176,13 @@ class FullyDynamicDRed(Algorithm):
         """Run the stratum's transition system on the difference to what it was given before."""
         given, own = stratum_input(step)
         now = Ground(step.rules, FactSet(fact for fact in sorted(given, key=repr) if fact[0] in step.below))
-        if self._level == len(self.stages):
+        if step.level == len(self.stages):
             self.stages.append(EMPTY)
         try:
-            state = self._follow(self.stages[self._level], now, given)
+            state = self._follow(self.stages[step.level], now, given)
         except EvaluationError:  # it may be about facts on their way out: only an empty start tells
             state = self._follow(EMPTY, now, given)
-        self.stages[self._level] = Stage(state, now)
-        self._level += 1
+        self.stages[step.level] = Stage(state, now)
         facts = present_facts(state)
         step.present.difference_update([fact for fact in step.present if fact[0] in own and fact not in facts])
         step.present.update(fact for fact in facts if fact[0] in own)

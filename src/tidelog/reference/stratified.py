@@ -27,6 +27,7 @@ class Step:
     one after. `explicit` (E) is without the deletions and without the insertions of this update.
     """
 
+    level: int  # the number of the stratum, from the lowest
     present: FactSet
     explicit: FactSet
     delete: list[GroundFact]  # E-: explicit facts of this stratum, and the net deletions below that its rules read
