@@ -182,7 +182,7 @@ def test_counting_says_when_it_cannot(spark: SparkSession) -> None:
 
 
 def test_a_version_saved_from_spark_opens_on_either_backend(spark, tmp_path):
-    """State does not depend on the backend: what Spark saved continues on Spark and in process, explicit facts known."""
+    """State does not depend on the backend: what Spark saved continues on Spark and in process, explicit facts too."""
     rules = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."
     engine = Engine(rules, backend="spark", spark=spark)
     engine.apply(insert={"edge": [("a", "b"), ("b", "c"), ("c", "d")], "path": [("z", "z")]})
