@@ -6,8 +6,9 @@ import pytest
 
 import tidelog as tl
 from tests.pipeline.places import RULES, Place, facts, summed
-from tidelog.errors import PipelineError
+from tidelog.errors import PipelineError, StateError
 from tidelog.pipeline.whole_feed import whole_feed
+from tidelog.state import log
 
 
 def test_load_follow_restart_and_replay(spark, tmp_path):
@@ -146,3 +147,21 @@ def test_updates_as_rows_of_parquet(spark, tmp_path):
     assert engine.version == 2
     assert sorted(row["line"] for row in place.rejects()) == [5, 6]
     assert summed(place.feed()) == facts(engine)
+
+
+def test_old_versions_are_forgotten_when_asked(spark, tmp_path, monkeypatch):
+    """`keep_versions = 4`: the last ones stay readable, the first ones go, and the state still continues."""
+    monkeypatch.setattr(log, "FAN_OUT", 3)
+    place = Place(tmp_path / "p")
+    place.write("pipeline.toml", "keep_versions = 4\n" + (place.folder / "pipeline.toml").read_text())
+    for number in range(10, 19):
+        place.update(str(number), {"insert": [["edge", "c", f"n{number}"]]})
+    engine, _ = place.run(spark)
+    assert engine.version == 10
+    assert facts(tl.Engine.open(tmp_path / "p/state", version=8)) < facts(engine)
+    with pytest.raises(StateError, match="E604"):
+        tl.Engine.open(tmp_path / "p/state", version=2)
+    place.update("30", {"insert": [["edge", "c", "late"]]})
+    again, _ = place.run(spark)
+    assert again.version == 11
+    assert summed(place.feed()) == facts(again)

@@ -86,6 +86,7 @@ class Pipeline:
     file: Path
     programs: tuple[Path, ...]
     state: Path
+    keep_versions: int | None = None
     sources: tuple[FactSource, ...] = ()
     updates: UpdateSource | None = None
     sinks: tuple[Sink, ...] = ()
@@ -149,6 +150,7 @@ def _pipeline(content: Mapping[str, Any], file: Path, places: Places) -> Pipelin
         file=file,
         programs=tuple(folder / name for name in ([programs] if isinstance(programs, str) else programs)),
         state=state,
+        keep_versions=content.get("keep_versions"),
         sources=tuple(
             _source(name, table, folder, places.of("sources", name))
             for name, table in content.get("sources", {}).items()

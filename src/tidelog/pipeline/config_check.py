@@ -53,6 +53,7 @@ _PATH = Key(_TEXT)
 ROOT = {
     "program": Key((str, list), _TEXT, needed=True),
     "state": Key(_TEXT, needed=True),
+    "keep_versions": Key((int,), least=1),
     "sources": Key((dict,)),
     "updates": Key((dict,)),
     "sinks": Key((list,), (dict,)),

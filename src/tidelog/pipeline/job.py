@@ -241,6 +241,13 @@ class Job:
         self.engine.save(self._state, batch=batch)
         reach("version-saved")
         self._publish(version, rows)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Let go of old versions now and then, so that a save does not take longer with every one that is kept."""
+        kept = self._pipeline.keep_versions
+        if kept is not None and self.engine.version % max(kept // 2, 1) == 0:
+            self._state.forget_all_but(kept)
 
     def _publish(self, version: int, rows: pa.Table | None) -> None:
         feed = whole_feed(self.engine, self._spark) if rows is None and self._changes else rows
