@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tidelog.analysis import arities
 from tidelog.analysis.impact import impact
 from tidelog.analysis.program_check import check
-from tidelog.backends.backend import Backend
+from tidelog.backends.choice import backend_named, has_outgrown, moved_to_spark
 from tidelog.changes.change import Change, FactTable, FactTables
 from tidelog.changes.names import check_names
 from tidelog.changes.relation import Relation
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tidelog.state.snapshot import StoredState
 
 _SHOWN = 200
-BACKENDS = ("local", "spark", "auto")
+NO_RULES = Program()
 
 
 class Engine:
@@ -63,7 +63,8 @@ class Engine:
         program = parse(rules) if isinstance(rules, str) else rules
         check(program)
         self._strategy = strategy_named(strategy)
-        self._backend = _backend(backend, spark)
+        self._backend = backend_named(backend, spark)
+        self._spark, self._may_move = spark, backend == "auto"
         self.limits = limits or Limits()
         self.watcher: Callable[[int], None] | None = None
         directives = program.declarations, program.inputs, program.outputs
@@ -85,7 +86,7 @@ class Engine:
     ) -> Change:
         """Apply one update as a transaction: deletions first, then insertions, of rules and of facts."""
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
-        added = parse(add_rules or "")
+        added = parse(add_rules) if add_rules else NO_RULES
         return self._transact(insert or {}, delete or {}, self._book.changed(added, removed), written_facts(added))
 
     def follow(self, updates: Source, *, latest: bool = False) -> Iterator[Change]:
@@ -317,6 +318,8 @@ class Engine:
         change.stats.jobs = self._backend.jobs
         if entry is not None:
             self._journals.note(entry)
+        if self._may_move and has_outgrown(self._backend):
+            self._backend, self._may_move = moved_to_spark(self._backend, book.schedule, self._spark), False
         return change
 
     def _interned(self, facts: Mapping[str, object], book: RuleBook) -> dict[str, Any]:
@@ -371,16 +374,3 @@ class Engine:
         known = ", ".join(name[:_SHOWN] for name in self.relations[:8]) or "none yet"
         shown = repr(relation[:_SHOWN]) + ("..." if len(relation) > _SHOWN else "")
         return UsageError.of("E802", f"there is no relation {shown}", remedy=f"known relations: {known}")
-
-
-def _backend(name: str, spark: Any) -> Backend[Any]:  # noqa: ANN401
-    """The backend of that name; backends are imported when they are first used."""
-    if name in ("local", "auto"):
-        from tidelog.backends.local.backend import LocalBackend
-
-        return LocalBackend()
-    if name == "spark":
-        from tidelog.backends.spark.backend import SparkBackend
-
-        return SparkBackend(spark)
-    raise UsageError.of("E811", f"there is no backend {name!r}", remedy=f"use one of: {', '.join(BACKENDS)}")

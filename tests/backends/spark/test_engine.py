@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from tests.backends.spark.engines import BULK, PAGED, driver, jobs_of, kept_by
 from tidelog import Engine, Limits
+from tidelog.backends import choice
 from tidelog.errors import BudgetError, EvaluationError, TidelogError, UpdateError
 
 CLOSURE = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."
@@ -195,3 +196,19 @@ def test_a_version_saved_from_spark_opens_on_either_backend(spark, tmp_path):
         opened.apply(delete={"edge": [("b", "c")]})
         assert set(opened["path"]) == expected
         opened.verify()
+
+
+def test_auto_moves_to_spark_when_the_facts_outgrow_this_process(spark, monkeypatch):
+    """The move is between two updates: same facts, same versions, and the next deletion is right on the other side."""
+    engine = Engine(CLOSURE, backend="auto", spark=spark)
+    engine.apply(insert={"edge": EDGES, "path": [("z", "z")]})
+    assert engine.backend == "local"
+    before = set(engine["path"])
+    monkeypatch.setattr(choice, "SHARE_OF_MEMORY", 1e-12)
+    change = engine.apply(insert={"edge": [("d", "e")]})
+    assert (engine.backend, change.version, engine.version) == ("spark", 2, 2)
+    assert before < set(engine["path"])
+    assert set(engine.explicit("path")) == {("z", "z")}
+    engine.apply(delete={"edge": [("c", "a")]})
+    engine.verify()
+    assert ("a", "a") not in engine["path"]
