@@ -1,7 +1,9 @@
 """A million facts, two hundred update files, and a process that is killed on the way.
 
-What      : runs a pipeline undisturbed and once more with `kill -9` at random versions, and compares state, change
+What      : runs a pipeline undisturbed and once more with `kill -9` at random moments, and compares state, change
             feed and counts; prints and stores the figures.
+Idea      : a moment is drawn as a version and a delay after it, so that the kills are spread over the whole run and
+            still fall anywhere: between two steps of a version, inside a file, inside Spark.
 Usage     : python -m benchmarks.pipeline.big [--facts N] [--updates N] [--kills N] [--out FILE]
 """
 
@@ -11,6 +13,7 @@ import argparse
 import json
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -53,25 +56,26 @@ def measure(folder: Path, facts: int, count: int, kills: int, seed: int = 1) -> 
     shutil.copytree(calm, rough)
     events = run(calm)
     draw = random.Random(seed)
-    moments = sorted(draw.sample(range(1, count), kills))
-    killed = 0
-    for moment in moments:
-        killed += run(rough, moment - killed)[-1]["event"] != "stopped"
+    moments = [(version, draw.uniform(0, 1.5)) for version in sorted(draw.sample(range(2, count), kills))]
+    kills_at = [kill["version"] for kill in (run(rough, *moment)[-1] for moment in moments) if "killed" in kill]
     run(rough)
-    return {**figures(events), "kills": killed, "at": moments, **compared(calm, rough)}
+    return {**figures(events), "updates": count, "kills": len(kills_at), "killed_at": kills_at, **compared(calm, rough)}
 
 
-def run(folder: Path, kill_after: int | None = None) -> list[dict[str, Any]]:
-    """Run to the end, or until so many versions are reported; gives the events."""
+def run(folder: Path, version: int | None = None, delay: float = 0.0) -> list[dict[str, Any]]:
+    """Run to the end, or so many seconds beyond the report of a version; gives the events, a kill as the last."""
     command = [sys.executable, "-m", "tidelog", "run", str(folder / "pipeline.toml"), "--once", "--json"]
-    events = []
+    events: list[dict[str, Any]] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout or ():
             events.append({**json.loads(line), "at": time.monotonic()})
-            if kill_after is not None and sum(event["event"] == "batch" for event in events) >= kill_after:
+            if version is not None and events[-1]["event"] == "batch" and events[-1]["version"] >= version:
+                time.sleep(delay)
                 process.kill()
-                break
-    if kill_after is None and process.returncode:
+                events += [json.loads(line) for line in process.stdout or () if line.endswith("}\n")]
+    if process.returncode == -signal.SIGKILL:
+        return [*events, {"killed": True, "version": max(event.get("version", 0) for event in events)}]
+    if process.returncode:
         raise SystemExit(f"the run failed with exit code {process.returncode}")
     return events
 
@@ -96,23 +100,30 @@ def figures(events: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def compared(calm: Path, rough: Path) -> dict[str, Any]:
-    """Whether two runs ended alike: states, feeds, and feed against state."""
+    """Whether two runs ended alike: versions, facts, feeds, and feed against state."""
     engines = [tl.Engine.open(folder / "state") for folder in (calm, rough)]
     feeds = [feed(folder / "changes") for folder in (calm, rough)]
-    sizes = [{name: len(engine[name]) for name in engine.relations} for engine in engines]
     engines[1].verify()
     summed = feeds[1].group_by(["relation", "values"]).aggregate([("sign", "sum")])
     left = summed.filter(pa.compute.not_equal(summed["sign_sum"], 0))
     counted = {row["values"]: row["counts"] for row in pa.compute.value_counts(left["relation"]).to_pylist()}
-    return {
+    sizes = {name: len(engines[1][name]) for name in engines[1].relations if len(engines[1][name])}
+    found = {
         "versions_equal": engines[0].version == engines[1].version,
-        "sizes_equal": sizes[0] == sizes[1],
+        "facts_equal": _facts(engines[0]) == _facts(engines[1]),
         "feeds_equal": feeds[0].equals(feeds[1]),
-        "feed_is_state": counted == {name: size for name, size in sizes[1].items() if size},
-        "equal": engines[0].version == engines[1].version and sizes[0] == sizes[1] and feeds[0].equals(feeds[1])
-        and counted == {name: size for name, size in sizes[1].items() if size},
-        "feed_rows": feeds[1].num_rows,
-    }  # fmt: skip
+        "feed_is_state": counted == sizes,
+    }
+    return {**found, "equal": all(found.values()), "feed_rows": feeds[1].num_rows}
+
+
+def _facts(engine: tl.Engine) -> dict[str, pa.Table]:
+    """Every fact, in a fixed order."""
+    tables = {name: engine[name].to_arrow() for name in engine.relations}
+    return {
+        name: table.sort_by([(column, "ascending") for column in table.column_names]).combine_chunks()
+        for name, table in tables.items()
+    }
 
 
 def feed(folder: Path) -> pa.Table:

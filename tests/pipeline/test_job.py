@@ -54,6 +54,37 @@ def test_load_follow_restart_and_replay(spark, tmp_path):
     assert summed(place.feed()) == facts(last) == facts(tl.Engine.open(tmp_path / "p/state"))
 
 
+def test_the_rule_file_is_compared_with_what_it_said(spark, tmp_path):
+    """What the stream did to the rules stays, until the file changes; declarations stay for good, with their place."""
+    place = Place(tmp_path / "p")
+    place.update("1", {"remove_rules": ["tr"], "add_rules": "loop: loop(x) :- path(x, x)."})
+    engine, _ = place.run(spark)
+    again, seen = place.run(spark)
+    assert (again.version, again.rules, seen.of("rules")) == (engine.version, engine.rules, [])
+
+    place.write("rules.dl", RULES.replace("(x, _).", "(x, _).\n// a remark", 1) + "loop: loop(x) :- path(x, x).\n")
+    again, seen = place.run(spark)
+    assert (again.version, seen.of("rules")) == (engine.version, [])
+    place.write("rules.dl", RULES + 'edge("x", "y").\n')
+    last, seen = place.run(spark)
+    assert [(one["added"], one["removed"]) for one in seen.of("rules")] == [(0, 1)]
+    assert ("x", "y") in last["path"]
+    assert not any(rule.startswith(("loop", "tr")) for rule in last.rules)
+    last.verify()
+    assert summed(place.feed()) == facts(last)
+
+    place.write("rules.dl", RULES.replace("b: symbol", "b: any"))
+    with pytest.raises(StateError) as caught:
+        place.run(spark)
+    assert caught.value.code == "E605"
+    assert caught.value.problems[0].place.line == 2
+    place.write("rules.dl", "other(x) :- thing(x).")
+    place.write("pipeline.toml", (place.folder / "pipeline.toml").read_text().replace("sources.edge", "sources.thing"))
+    with pytest.raises(StateError, match="E610"):
+        place.run(spark)
+    assert tl.Engine.open(tmp_path / "p/state").version == last.version
+
+
 def test_bad_updates_are_rejected_line_by_line(spark, tmp_path):
     """A line is a transaction: its good facts go with the bad one; the lines around it are applied, in one version."""
     place = Place(tmp_path / "p", on_bad="reject", updates="latest = true")

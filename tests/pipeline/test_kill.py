@@ -10,7 +10,7 @@ import time
 import pytest
 
 import tidelog as tl
-from tests.pipeline.places import Place, facts, summed
+from tests.pipeline.places import RULES, Place, facts, summed
 from tidelog.pipeline.job import FAILPOINTS
 from tidelog.state import failpoints
 
@@ -64,6 +64,38 @@ def killed_and_restarted(spark, folder, undisturbed, failpoint):
 def test_a_kill_between_state_and_sink(spark, tmp_path, undisturbed):
     """The hardest moment: the version is stored, no sink has it, and Spark will bring its batch again."""
     killed_and_restarted(spark, tmp_path / "p", undisturbed, "version-saved:4")
+
+
+def killed_at_a_rule_change(spark, folder, failpoint):
+    """A finished pipeline whose rule file is edited; the run that finds it is killed; what the next run says of it."""
+    place = Place(folder)
+    place.update("1", {"insert": [["edge", "c", "a"]]})
+    before, _ = place.run(spark)
+    place.write("rules.dl", RULES.replace("tr: path(x, z) :- path(x, y), edge(y, z).", "loop(x) :- path(x, x)."))
+    process = start(place, failpoint)
+    _, errors = process.communicate(timeout=280)
+    assert process.returncode == -signal.SIGKILL, errors.decode()
+    left = tl.Engine.open(place.folder / "state")
+    last, seen = place.run(spark)
+    outcome(place)
+    assert last.version == before.version + 1
+    assert [rule for rule in last.rules if "loop" in rule or "tr:" in rule] == ["loop(x) :- path(x, x)."]
+    return left.version - before.version, len(seen.of("rules"))
+
+
+def test_a_kill_between_a_rule_change_and_its_commit(spark, tmp_path):
+    """What the file said is stored with the version: killed before, the change comes once more, killed after, not."""
+    assert killed_at_a_rule_change(spark, tmp_path / "p", "rules-applied") == (0, 1)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "versions"),
+    [("outbox-written", 0), ("files-written", 0), ("committed", 1), ("version-saved", 1), ("version-published", 1)],
+)
+def test_a_kill_at_every_place_of_a_rule_change(spark, tmp_path, name, versions):
+    """The version before, and the change comes once more; or the version after, and it does not."""
+    assert killed_at_a_rule_change(spark, tmp_path / "p", name) == (versions, 1 - versions)
 
 
 @pytest.mark.long

@@ -21,7 +21,7 @@ def told(viewer, prometheus=None):
     status.tell("loaded", version=1, facts=85, seconds=1.0)
     status.tell("batch", **BATCH)
     status.tell("rejects", count=2, part="batch 3")
-    status.tell("rules", version=6, added=1, removed=0, facts=91)
+    status.tell("rules", version=6, added=1, removed=0, inserted=4, deleted=0, facts=91)
     status.close()
     return status
 

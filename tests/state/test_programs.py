@@ -40,11 +40,60 @@ def test_the_same_rules_make_no_difference():
     assert fingerprint(before) != fingerprint(parse("p(x) :- q(x). renamed: p(x) :- s(x)."))
 
 
+def test_what_updates_did_to_the_rules_is_no_difference():
+    """A rule that an update removed stays removed, one that it added is not added again, until the file changes it."""
+    said = parse("a: p(x) :- q(x). b: p(x) :- s(x).")
+    present = parse("b: p(x) :- s(x). c: p(x) :- t(x).")
+    assert not program_change(said, said, present)
+    assert not program_change(said, parse("a: p(x) :- q(x). b: p(x) :- s(x). c: p(y) :- t(y)."), present)
+    edited = program_change(said, parse("a: p(x) :- q(x), x > 1. d: p(x) :- u(x)."), present)
+    assert [rule.name for rule in edited.add.rules] == ["a", "d"]
+    assert edited.remove_rules == ("b: p(x) :- s(x).",)
+
+
+def test_a_rule_that_shares_its_text_with_a_removed_one_stays():
+    """Rules are removed by text, and a named rule answers to its text as well."""
+    before = parse("p(v0) :- q(v0). r: p(x) :- q(x). q(1).")
+    change = program_change(before, parse("r: p(x) :- q(x). q(1)."))
+    engine = Engine(before)
+    engine.apply(None, change.delete, change.add_rules, change.remove_rules)
+    assert engine.rules == ("r: p(x) :- q(x).",)
+    assert set(engine["p"]) == {(1,)}
+
+
 def test_a_new_declaration_is_added_and_an_old_one_stays():
-    """Facts were let in under the old one."""
-    before = parse(".decl q(x: number)")
-    change = program_change(before, parse(".decl q(x: number)\n.decl s(x: symbol)"))
+    """Facts were let in under the old one; only a relation that is used no more may lose its declaration."""
+    before = parse(".decl q(x: number)\np(x) :- q(x).")
+    change = program_change(before, parse(".decl q(x: number)\n.decl s(x: symbol)\np(x) :- q(x)."))
     assert change.add_rules == ".decl s(x: symbol)\n"
-    for other in (".decl q(x: symbol)", ""):
-        with pytest.raises(StateError, match="E605"):
+    for other in (".decl q(x: symbol)\np(x) :- q(x).", ".decl q(y: number)\np(x) :- q(x).", "p(x) :- q(x)."):
+        with pytest.raises(StateError, match=r"E605.*\.decl q\(x: number\)"):
             program_change(before, parse(other))
+    assert program_change(before, parse("p(x) :- r(x).")).remove_rules == ("p(x) :- q(x).",)
+
+
+def test_a_declaration_that_came_by_an_update_counts():
+    """The file need not repeat it, but must not contradict it."""
+    said = parse("p(x) :- q(x).")
+    present = parse(".decl q(x: number)\np(x) :- q(x).")
+    assert not program_change(said, said, present)
+    assert not program_change(said, parse(".decl q(x: number)\np(x) :- q(x)."), present)
+    with pytest.raises(StateError, match="E605"):
+        program_change(said, parse(".decl q(x: symbol)\np(x) :- q(x)."), present)
+
+
+def test_another_program_is_no_edited_one():
+    """Without a single relation in common, the state is somebody else's: better refused than replaced rule by rule."""
+    with pytest.raises(StateError, match=r"E610.*about p, q, this one about r, s"):
+        program_change(parse("p(x) :- q(x)."), parse("r(x) :- s(x)."))
+    with pytest.raises(StateError, match="E610"):
+        program_change(parse(""), parse("r(x) :- s(x)."), parse("p(x) :- q(x)."))
+    assert program_change(parse("p(x) :- q(x)."), parse("")).remove_rules
+
+
+def test_many_written_facts_are_compared_at_once():
+    """A file with a hundred thousand facts, of which two differ."""
+    facts = [f"q({number})." for number in range(100_000)]
+    change = program_change(parse("\n".join(facts)), parse("\n".join([*facts[1:], "q(-1)."])))
+    assert change.add_rules == "q(-1).\n"
+    assert change.delete == {"q": [(0,)]}

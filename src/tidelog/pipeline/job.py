@@ -2,9 +2,9 @@
 
 What      : `run_pipeline` does what a pipeline file says, from the first source to the last sink.
 Idea      : load once, then follow. A version goes through four steps, each of which can be the last one before a
-            crash: apply (in memory), outbox (the change is written down), save (the version is stored with its batch),
-            publish. On restart the state says which parts of which micro-batches are in, and the outbox which versions
-            the sinks may lack.
+            crash: apply (in memory), outbox (the change is written down), save (the version is stored with its batch
+            and with what the rule files said), publish. On restart the state says which parts of which micro-batches
+            are in, and the outbox which versions the sinks may lack.
 Invariant : a batch changes the state once; every stored version reaches every sink; a failed batch changes nothing.
 Never     : no join, no cleaning, no encoding here: each has a room of its own.
 """
@@ -23,6 +23,8 @@ from pyspark.sql import DataFrame, SparkSession
 from tidelog.backends.spark.session import close, session
 from tidelog.changes.change import Change
 from tidelog.engine import Engine
+from tidelog.language.parser import parse
+from tidelog.language.printer import print_program
 from tidelog.language.terms import Program
 from tidelog.observe.logs import log
 from tidelog.pipeline.choice import choose_backend
@@ -32,7 +34,7 @@ from tidelog.pipeline.extraction import extract
 from tidelog.pipeline.feed import feed_of
 from tidelog.pipeline.outbox import Outbox
 from tidelog.pipeline.rejects import Reject, RejectsTable
-from tidelog.pipeline.rule_files import Remembered, facts_of, read_programs
+from tidelog.pipeline.rule_files import read_programs
 from tidelog.pipeline.sinks import change_sinks, relation_sinks
 from tidelog.pipeline.status import Status
 from tidelog.pipeline.streaming import check_checkpoint, follow, stopping
@@ -40,12 +42,16 @@ from tidelog.pipeline.updates import Part, admitted, announced, parts_of, rule_n
 from tidelog.pipeline.whole_feed import whole_feed
 from tidelog.state.failpoints import reach
 from tidelog.state.log import StateLog
+from tidelog.state.programs import program_change
 
 FAILPOINTS = ("batch-applied", "outbox-written", "version-saved", "version-published")
 """The places between two durable effects of the job, in order; those inside a save are state/failpoints.py's."""
 
+RULES_APPLIED = "rules-applied"
+"""The place after an edited rule file is applied; what follows are the places of every version."""
+
 OWN = "_pipeline"
-"""The folder inside the state for what belongs to the pipeline: checkpoint, outbox, rejects, remembered rules."""
+"""The folder inside the state for what belongs to the pipeline: checkpoint, outbox, rejects."""
 
 PARTS = 1_000_000
 """The state knows part p of micro-batch b as batch b * PARTS + p."""
@@ -95,7 +101,6 @@ class Job:
         self._pipeline, self._program, self._state, self._spark, self._status = pipeline, program, state, spark, status
         self._outbox = Outbox(own / "outbox")
         self._checkpoint = own / "checkpoint"
-        self._remembered = Remembered(own / "rules.json")
         self._rejects = RejectsTable(spark, pipeline.rejects, pipeline.on_bad)
         self._changes = change_sinks(spark, pipeline.sinks)
         self._relations = relation_sinks(spark, pipeline.sinks)
@@ -158,7 +163,7 @@ class Job:
                     insert[name] = facts if engine.backend == "spark" else facts.toArrow()
             engine.apply(insert=insert)
         self._engine = engine
-        self._remembered.keep(self._program)
+        self._state.give(print_program(self._program))
         self._store(None, None)
         told = {"version": engine.version, "facts": _size(engine), "seconds": time.perf_counter() - started}
         self._status.tell("loaded", **told)
@@ -169,7 +174,7 @@ class Job:
         self._status.tell("backend", backend=backend, reason=reason)
         program, asked = self._program, self._pipeline
         engine = Engine(program, strategy=asked.strategy, backend=backend, spark=self._spark, limits=asked.limits)
-        _LOG.info("backend %s: %s; %d facts in the program", backend, reason, sum(map(len, facts_of(program).values())))
+        _LOG.info("backend %s: %s; %d facts in the program", backend, reason, len(program.facts))
         return engine
 
     def _continue(self) -> None:
@@ -185,13 +190,24 @@ class Job:
         self._status.tell("continued", version=engine.version, facts=_size(engine), batch=self._state.last_batch())
         for version, rows in self._outbox.waiting(engine.version):
             self._publish(version, rows)
-        difference = self._remembered.difference(self._program, engine)
-        if difference is not None:
-            change = engine.apply_update(difference.update)
-            self._store(feed_of(change, engine.version, None), None)
-            told = {"added": difference.added, "removed": difference.removed, "facts": _size(engine)}
-            self._status.tell("rules", version=engine.version, **told)
-        self._remembered.keep(self._program)
+        self._follow_files()
+
+    def _follow_files(self) -> None:
+        """Apply what the rule files ask for since the state was made or last opened: one version, if anything."""
+        text, said = print_program(self._program), self._state.given
+        if text == said:
+            return
+        difference = program_change(parse(said or ""), self._program, self.engine.program)
+        self._state.give(text)
+        if not difference:
+            self.engine.save(self._state)
+            return
+        change = self.engine.apply(None, difference.delete, difference.add_rules, difference.remove_rules)
+        reach(RULES_APPLIED)
+        self._store(feed_of(change, self.engine.version, None), None)
+        told = {"added": len(difference.add.rules), "removed": len(difference.remove_rules)}
+        counts = {"inserted": change.inserted.total, "deleted": change.deleted.total, "facts": _size(self.engine)}
+        self._status.tell("rules", version=self.engine.version, **told, **counts)
 
     # -- one micro-batch -------------------------------------------------------------------------------------------
 

@@ -167,7 +167,8 @@ def sentence(kind: str, told: Mapping[str, Any]) -> str:
             return f"continuing at version {told['version']} with {told['facts']:,} facts"
         case "rules":
             rules = f"{told['added']} rules added, {told['removed']} removed"
-            return f"version {told['version']}: the rule file has changed: {rules}"
+            counts = f"+{told['inserted']:,} -{told['deleted']:,} facts"
+            return f"version {told['version']}: the rule file has changed: {rules}, {counts}"
         case "rejects":
             return f"{told['count']:,} bad records in {told['part']} went to the rejects"
         case "batch":
