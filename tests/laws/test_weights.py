@@ -30,7 +30,7 @@ def counts_of(engine: tl.Engine) -> dict[str, Counts]:
     """The counts that the counting strategy keeps, by relation."""
     store = engine._backend.store
     assert isinstance(store, LocalStore)
-    return {name: counts for counted in store._counted.values() for name, counts in counted.items()}
+    return dict(store.counted)
 
 
 def facts(engine: tl.Engine) -> set[Any]:

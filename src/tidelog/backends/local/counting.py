@@ -62,6 +62,7 @@ class Counts:
         self._ranks = np.full(len(relation.marks), NEVER, np.int64)
         self._cells = Relation(f"@cells of {relation.name}", 2)
         self._counts = np.zeros(len(self._cells.marks), np.int64)
+        self._churn = 0
 
     @property
     def nbytes(self) -> int:
@@ -73,6 +74,7 @@ class Counts:
         table = np.column_stack([facts, rounds]).astype(np.int32)
         cells = self._cells.store(table, ANY, Mark(0))
         self._counts = _longer(self._counts, len(self._cells.marks), 0)
+        self._churn += len(cells)
         wrong = _add(self._counts, cells, sign)
         if wrong:
             _add(self._counts, cells, -sign)
@@ -114,8 +116,11 @@ class Counts:
         return first
 
     def tidy(self) -> None:
-        """Between transactions: forget cells without a count when they are many."""
+        """Between transactions: forget cells without a count when they are many, which takes as many changes."""
         size = self._cells.count
+        if 2 * self._churn <= max(size, _LEAST_GARBAGE):
+            return
+        self._churn = 0
         used = np.flatnonzero(self._counts[:size])
         if size - len(used) > max(len(used), _LEAST_GARBAGE):
             self._rebuild(self._cells.rows[used], self._counts[used])

@@ -88,6 +88,40 @@ class Executable:
         self._is_direct = len(self._segments) == 1 and not self._segments[0].arithmetic
         self._head = np.array([self._register(part) for part in plan.head if not isinstance(part, Apply)], np.int64)
 
+    @property
+    def is_simple(self) -> bool:
+        """Whether the plan is one program for the machine that gives heads with columns, without arithmetic."""
+        return self._is_direct and self._head_is_plain and len(self._head) > 0
+
+    @property
+    def relations(self) -> list[Relation]:
+        """The relations that the plan looks into."""
+        return [relation for segment in self._segments for _, relation, _ in segment.uses]
+
+    @property
+    def scans(self) -> bool:
+        """Whether the plan goes through a whole relation."""
+        return any(segment.scans for segment in self._segments)
+
+    def pack(self) -> tuple[Array, Array, Array, Array, Array]:
+        """The parts of a simple plan's program: loads, code, starts, registers and the registers of the head."""
+        segment = self._segments[0]
+        return segment.loads, segment.code, segment.starts, self._registers, self._head
+
+    def move_to(self, code: Array) -> None:
+        """From now on the program's code is kept here, where others can run it, too."""
+        self._segments[0].code = code
+
+    def note_sizes(self) -> None:
+        """Write the sizes of the relations that are gone through into the program."""
+        for segment in self._segments:
+            self._note_sizes(segment)
+
+    def refresh(self) -> None:
+        """Write the current addresses of arrays into the program."""
+        for segment in self._segments:
+            self._refresh(segment)
+
     def is_futile(self) -> bool:
         """Whether an atom's relation holds nothing at all: then there is no instance, and no index is worth making."""
         return any(not relation.count for relation in self._joined)
@@ -148,8 +182,7 @@ class Executable:
         cursors = np.zeros(2 * len(segment.starts), np.int64)
         state = np.array(machine.START, np.int64)
         count, room = len(driving), min(CHUNK, max(256, 4 * len(driving)))
-        for at, relation in segment.scans:
-            segment.code[at + machine.COUNT] = relation.count
+        self._note_sizes(segment)
         is_single = segment.column >= 0 and limit == UNLIMITED
         while state[machine.POSITION] < count:
             self._refresh(segment)
@@ -164,8 +197,11 @@ class Executable:
             yield table[:written]
             room = CHUNK
 
+    def _note_sizes(self, segment: _Segment) -> None:
+        for at, relation in segment.scans:
+            segment.code[at + machine.COUNT] = relation.count
+
     def _refresh(self, segment: _Segment) -> None:
-        """Write the current addresses of arrays into the program."""
         epoch = 0
         for use in segment.uses:
             epoch += use[1].epoch

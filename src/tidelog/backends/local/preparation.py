@@ -10,10 +10,12 @@ Never     : no facts.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import islice
 
 import numpy as np
 
+from tidelog.backends.local.bundle import Bundle
 from tidelog.backends.local.dictionary import Dictionary
 from tidelog.backends.local.executable import Executable
 from tidelog.backends.local.facts import distinct
@@ -60,6 +62,22 @@ class Sizes:
         return seen if seen * 2 < len(sample) else max(found.count * seen // len(sample), 1)
 
 
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """The executables that facts of one relation drive, the simple ones in a bundle."""
+
+    bundle: Bundle | None
+    others: list[Executable]
+    everyone: list[Executable]
+
+    @staticmethod
+    def of(everyone: list[Executable]) -> Crew:
+        """The crew of some executables."""
+        simple = [executable for executable in everyone if executable.is_simple]
+        others = [executable for executable in everyone if not executable.is_simple]
+        return Crew(Bundle(simple) if simple else None, others, everyone)
+
+
 class Preparation:
     """Everything prepared for one stage."""
 
@@ -79,6 +97,7 @@ class Preparation:
         self._planned_at: dict[str, int] = {}
         self._plans: dict[tuple[int, Driver, int | None], Plan] = {}
         self._executables: dict[tuple[int, int, int], Executable] = {}
+        self._crews: dict[tuple[str, Driver, int], Crew] = {}
         self._alive: list[object] = []
         self._steps = 0
         self.driven: dict[str, list[tuple[LoweredRule, int]]] = {}
@@ -108,6 +127,20 @@ class Preparation:
             self._alive.extend((rule, matching))
         return found
 
+    def crew(self, relation: str, driver: Driver, matching: Matching) -> Crew:
+        """Everything that facts of a relation drive: as positive literals of bodies, or as heads."""
+        key = (relation, driver, id(matching))
+        found = self._crews.get(key)
+        if found is None:
+            if driver is Driver.HEAD:
+                everyone = [self.executable(rule, driver, None, matching) for rule in self.heads.get(relation, ())]
+            else:
+                places = self.driven.get(relation, ())
+                everyone = [self.executable(rule, driver, literal, matching) for rule, literal in places]
+            found = self._crews[key] = Crew.of(everyone)
+            self._alive.append(matching)
+        return found
+
     def forget_if_outgrown(self) -> None:
         """Plan anew when a relation has become eight times larger or smaller since it was planned for."""
         for name, size in self._planned_at.items():
@@ -118,7 +151,7 @@ class Preparation:
                 return
 
     def _forget(self) -> None:
-        for kept in (self._plans, self._executables, self._planned_at, self._alive):
+        for kept in (self._plans, self._executables, self._crews, self._planned_at, self._alive):
             kept.clear()
         self._steps = 0
 

@@ -8,19 +8,19 @@ Never     : no strategy and no user-facing values (see tables.py).
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from tidelog.backends.local import counting, grouping
+from tidelog.backends.local import grouping
 from tidelog.backends.local.compiled import Array
-from tidelog.backends.local.counting import Counts
+from tidelog.backends.local.counted import Counted
 from tidelog.backends.local.dictionary import Dictionary
 from tidelog.backends.local.executable import Executable
 from tidelog.backends.local.facts import NOTHING, LocalFacts, distinct, gather, union
 from tidelog.backends.local.preparation import NO_DRIVER, Preparation
 from tidelog.backends.local.relation import Relation
+from tidelog.backends.local.running import Runner, Sink, with_columns
 from tidelog.backends.local.watching import watched
 from tidelog.errors import UpdateError
 from tidelog.planning.blame import blamed
@@ -28,24 +28,21 @@ from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver
 from tidelog.planning.views import ANY, NO_MARKS, Mark, Matching, View
 
-Sink = Callable[[LoweredRule, Array], None]
-"""Takes the heads that a rule derives, a chunk at a time."""
+_MOST_PROVED = 1 << 16
+"""How many facts are asked for proofs between two looks at the budget."""
 
 
-class LocalStore:
+class LocalStore(Runner):
     """Facts of all relations on this machine."""
 
     def __init__(self, dictionary: Dictionary | None = None) -> None:
+        super().__init__()
         self.dictionary = Dictionary() if dictionary is None else dictionary
         self.relations: dict[str, Relation] = {}
         self._relations_before: dict[str, Relation] = {}
         self._are_new = False
-        self.derivations: Counter[tuple[str, str]] = Counter()
-        self.on_progress: Callable[[], None] = lambda: None
         self._prepared: dict[int, Preparation] = {}
-        self._counted: dict[frozenset[str], dict[str, Counts]] = {}
-        self._counted_before = self._counted
-        self._undo: list[Callable[[], None]] = []
+        self.counted = Counted()
 
     # -- for the engine --------------------------------------------------------------------------------------------
 
@@ -64,7 +61,7 @@ class LocalStore:
     def intern(self, name: str, table: Array) -> LocalFacts:
         """Facts given as encoded rows, stored without marks if they are new, as a set."""
         relation = self.relation(name, table.shape[1])
-        rows = relation.store(_with_columns(table), View(outside=Mark.CANDIDATE), Mark.CANDIDATE)
+        rows = relation.store(with_columns(table), View(outside=Mark.CANDIDATE), Mark.CANDIDATE)
         relation.mark(rows, Mark(0), Mark.CANDIDATE)
         return LocalFacts({name: rows})
 
@@ -73,7 +70,7 @@ class LocalStore:
         relation = self.relations.get(name)
         if relation is None or relation.arity != table.shape[1]:
             return NOTHING
-        rows = relation.store(_with_columns(table), View(Mark.OLD, Mark.CANDIDATE), Mark.CANDIDATE)
+        rows = relation.store(with_columns(table), View(Mark.OLD, Mark.CANDIDATE), Mark.CANDIDATE)
         relation.mark(rows, Mark(0), Mark.CANDIDATE)
         return LocalFacts({name: rows})
 
@@ -83,17 +80,13 @@ class LocalStore:
             self._relations_before, self._are_new = dict(self.relations), False
         for relation in self.relations.values():
             relation.commit()
-        for counts in (counts for counted in self._counted.values() for counts in counted.values()):
-            counts.tidy()
-        self._counted_before, self._undo = {stage: dict(counted) for stage, counted in self._counted.items()}, []
+        self.counted.commit()
         for prepared in self._prepared.values():
             prepared.forget_if_outgrown()
 
     def rollback(self) -> None:
         """Undo the transaction."""
-        while self._undo:
-            self._undo.pop()()
-        self._counted = self._counted_before
+        self.counted.undo()
         if self._are_new:
             self.relations.clear()
             self.relations.update(self._relations_before)
@@ -102,8 +95,7 @@ class LocalStore:
         for relation in self.relations.values():
             relation.on_move = None
             relation.rollback()
-        for counts in (counts for counted in self._counted.values() for counts in counted.values()):
-            counts.follow()
+        self.counted.follow()
 
     def keep(self, stages: Iterable[Stage]) -> None:
         """Forget what is prepared for other stages than these."""
@@ -184,19 +176,11 @@ class LocalStore:
     def supported(self, stage: Stage, facts: LocalFacts, matching: Matching, phase: str) -> LocalFacts:
         """Those of the given facts that are the head of at least one instance."""
         prepared = self._preparation(stage)
-        found: dict[str, list[Array]] = {}
+        found = {}
         for name, rows in facts.parts.items():
-            relation, waiting = self.relations[name], rows
-            for rule in prepared.heads.get(name, ()):
-                if not len(waiting):
-                    break
-                executable = prepared.executable(rule, Driver.HEAD, None, matching)
-                proved = np.zeros(len(waiting), np.bool_)
-                for table in watched(rule, self.on_progress, executable.bodies(relation.rows[waiting], (), 1)):
-                    proved[table[:, 0]] = True
-                self.derivations[rule.key, phase] += int(np.count_nonzero(proved))
-                found.setdefault(name, []).append(waiting[proved])
-                waiting = waiting[~proved]
+            crew, relation = prepared.crew(name, Driver.HEAD, matching), self.relations[name]
+            parts = (rows[start : start + _MOST_PROVED] for start in range(0, len(rows), _MOST_PROVED))
+            found[name] = [part[self._proved(crew, relation.rows[part], phase)] for part in parts]
         return gather(found)
 
     def expand(
@@ -240,18 +224,15 @@ class LocalStore:
 
     def is_counted(self, relations: frozenset[str]) -> bool:
         """Whether the counts of these relations, as one stage, are kept and true."""
-        return relations in self._counted
+        return relations in self.counted
 
     def start_counting(self, relations: frozenset[str]) -> None:
         """Keep counts of these relations as one stage, from no counts and no ranks on."""
-        self.stop_counting(relations)
-        self._counted = {**self._counted, relations: {}}
+        self.counted.start(relations)
 
     def stop_counting(self, relations: Iterable[str]) -> None:
         """The counts of these relations are no longer true."""
-        gone = [stage for stage in self._counted if not stage.isdisjoint(relations)]
-        if gone:
-            self._counted = {stage: counts for stage, counts in self._counted.items() if stage not in gone}
+        self.counted.stop(relations)
 
     def count(
         self,
@@ -281,23 +262,12 @@ class LocalStore:
 
     def due(self, facts: LocalFacts) -> tuple[int, LocalFacts, LocalFacts, LocalFacts]:
         """The facts that have to leave or enter the least round in which one has to; see the protocol."""
-        counted = {name: (self._counts(name), rows) for name, rows in facts.parts.items()}
-        number, *moves = counting.due(counted)
-        leaving, entering, later = map(LocalFacts, moves)
-        return number, leaving, entering, later
+        return self.counted.due((self.relations[name], rows) for name, rows in facts.parts.items())
 
     def rank(self, facts: LocalFacts, round_number: int | None) -> None:
         """Give the facts a rank, or none."""
         for name, rows in facts.parts.items():
-            self._undo.append(self._counts(name).rank(rows, round_number))
-
-    def _counts(self, name: str) -> Counts:
-        """The counts of a relation that is counted."""
-        stage = next(stage for stage in self._counted if name in stage)
-        if name not in self._counted[stage]:
-            counts = self._counted[stage][name] = Counts(self.relations[name])
-            counts.follow()
-        return self._counted[stage][name]
+            self.counted.rank(self.relations[name], rows, round_number)
 
     def _count(
         self, stage: Stage, rule: LoweredRule, executable: Executable, rows: Array | None, sign: int, phase: str
@@ -311,15 +281,18 @@ class LocalStore:
         for heads, body in watched(rule, self.on_progress, executable.instances(driving, own)):
             if not len(heads):
                 continue
-            facts = relation.store(_with_columns(heads), ANY, Mark(0))
+            facts = relation.store(with_columns(heads), ANY, Mark(0))
             rounds = np.zeros(len(facts), np.int64)
             for column, at in enumerate(own, start=1):
-                rounds = np.maximum(rounds, self._counts(executable.joins[at].relation).ranks(body[:, column]))
+                rounds = np.maximum(rounds, self._ranks(executable.joins[at].relation, body[:, column]))
             if driver is not None and rows is not None:
-                rounds = np.maximum(rounds, self._counts(driver).ranks(rows[body[:, 0]]))
+                rounds = np.maximum(rounds, self._ranks(driver, rows[body[:, 0]]))
             self.derivations[rule.key, phase] += len(facts)
-            self._undo.append(self._counts(name).add(facts, rounds + 1, sign))
+            self.counted.add(relation, facts, rounds + 1, sign)
             yield LocalFacts({name: distinct(facts)})
+
+    def _ranks(self, name: str, rows: Array) -> Array:
+        return self.counted.of(self.relations[name]).ranks(rows)
 
     def regroup(self, rule: GroupRule, changed: LocalFacts, phase: str) -> tuple[LocalFacts, LocalFacts]:
         """The aggregate facts to insert and to delete, given the body facts that changed."""
@@ -345,10 +318,14 @@ class LocalStore:
     def _drive(
         self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching, phase: str, sink: Sink
     ) -> None:
-        runs = [run for run in self._driven(stage, driving, blocking, matching) if not run[1].is_futile()]
-        for rule, executable, rows in runs:
-            relation = self.relations[executable.plan.relation or ""]
-            self._feed(rule, executable, relation.rows.take(rows, axis=0), phase, sink)
+        prepared = self._preparation(stage)
+        for name, rows in driving.parts.items():
+            crew = prepared.crew(name, Driver.LITERAL, matching)
+            self._run(crew, self.relations[name].rows.take(rows, axis=0), phase, sink)
+        for rule, executable, rows in self._driven(stage, NOTHING, blocking, matching):
+            if not executable.is_futile():
+                relation = self.relations[executable.plan.relation or ""]
+                self._feed(rule, executable, relation.rows.take(rows, axis=0), phase, sink)
 
     def _driven(
         self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching
@@ -374,15 +351,6 @@ class LocalStore:
         for rule, executable in promising:
             self._feed(rule, executable, NO_DRIVER, phase, sink)
 
-    def _feed(self, rule: LoweredRule, executable: Executable, driving: Array, phase: str, sink: Sink) -> None:
-        derived = 0
-        for table in watched(rule, self.on_progress, executable.heads(driving)):
-            if len(table):
-                derived += len(table)
-                sink(rule, _with_columns(table))
-        if derived:
-            self.derivations[rule.key, phase] += derived
-
     def _collector(self, found: dict[str, list[Array]], heads: View, add: Mark) -> Sink:
         def collect(rule: LoweredRule, table: Array) -> None:
             rows = self.relation(rule.head.relation, len(rule.head.terms)).store(table, heads, add)
@@ -390,8 +358,3 @@ class LocalStore:
                 found.setdefault(rule.head.relation, []).append(rows)
 
         return collect
-
-
-def _with_columns(table: Array) -> Array:
-    """Facts without columns are stored with one that is always 0."""
-    return table if table.shape[1] else np.zeros((len(table), 1), np.int32)

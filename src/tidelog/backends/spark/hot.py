@@ -19,6 +19,7 @@ import numpy as np
 from pyspark.sql import SparkSession
 
 from tidelog.backends.local.compiled import Array
+from tidelog.backends.local.counted import Counted
 from tidelog.backends.local.executable import Executable
 from tidelog.backends.local.facts import NOTHING, LocalFacts
 from tidelog.backends.local.preparation import NO_DRIVER, Preparation, Sizes
@@ -158,7 +159,7 @@ class HotStore(LocalStore):
     def forget(self) -> None:
         """Between transactions: keep on the driver only what Spark does not have."""
         self.relations.clear()
-        self._prepared, self._probed, self._counted, self._counted_before = {}, {}, {}, {}
+        self._prepared, self._probed, self.counted = {}, {}, Counted()
         self._pages, self._is_spoiled = Pages(), False
         for cold in self.cold.values():
             for state, marks in ((EXPLICIT, _ASSERTED), (DERIVED, _PRESENT)):

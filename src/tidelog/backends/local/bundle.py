@@ -1,0 +1,163 @@
+"""Plans that the same facts drive, run by one call of a kernel.
+
+What      : packs the programs of several executables into common arrays; `matches` runs them one after the other over
+            the same driving rows, `proved` asks which rows are the head of an instance of any of them.
+Idea      : a small update meets a dozen rules, and most of them give nothing; calling a kernel for each costs more than
+            all of its work.
+Invariant : a program gives the same matches in the same order as its executable. What does not fit into the table is
+            left to the executable, from the start.
+Never     : no arithmetic: executables that have some are refused by `is_simple`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+
+import numpy as np
+
+from tidelog.backends.local import machine
+from tidelog.backends.local.compiled import Array, Int, compiled
+from tidelog.backends.local.executable import UNLIMITED, Executable
+from tidelog.backends.local.relation import Relation
+
+MOST_DRIVING = 4096
+"""With more driving rows the price of a call no longer matters, and a table of one program may be large."""
+_TABLE = 1 << 16
+_LOADS, _CODE, _STARTS, _REGISTERS, _CHOSEN = 0, 2, 4, 6, 8
+_UNFINISHED = -1
+
+
+@compiled
+def _run_one(
+    driving: Array, part: Array, arrays: tuple[Array, ...], chosen: Array, limit: Int, table: Array
+) -> tuple[Int, bool]:
+    """Run one program of the bundle from the start: how many rows it writes, and whether that is all."""
+    loads, code, starts, registers, _ = arrays
+    state = np.array(machine.START)
+    steps = starts[part[_STARTS] : part[_STARTS + 1]]
+    written = machine.run(
+        driving,
+        loads[part[_LOADS] : part[_LOADS + 1]],
+        code[part[_CODE] : part[_CODE + 1]],
+        steps,
+        registers[part[_REGISTERS] : part[_REGISTERS + 1]].copy(),
+        np.zeros(2 * steps.shape[0], np.int64),
+        state,
+        limit,
+        chosen,
+        table,
+    )
+    return written, state[machine.POSITION] >= driving.shape[0]
+
+
+@compiled
+def _run_all(driving: Array, parts: Array, order: Array, arrays: tuple[Array, ...], counts: Array, table: Array) -> Int:
+    """Run programs until the table is full; the number of entries written, and the number of rows by program."""
+    used = np.int64(0)
+    for i in range(order.shape[0]):
+        part = parts[order[i]]
+        chosen = arrays[4][part[_CHOSEN] : part[_CHOSEN + 1]]
+        width = chosen.shape[0]
+        room = (table.shape[0] - used) // width
+        counts[i] = _UNFINISHED
+        if room > 0:
+            own = table[used : used + room * width].reshape((room, width))
+            written, is_done = _run_one(driving, part, arrays, chosen, UNLIMITED, own)
+            if is_done:
+                counts[i] = written
+                used += written * width
+    return used
+
+
+@compiled
+def _prove_all(
+    driving: Array, parts: Array, order: Array, arrays: tuple[Array, ...], counts: Array, proved: Array
+) -> None:
+    """Mark the driving rows that some program matches; counts the rows that each program was the first to match."""
+    chosen = np.zeros(1, np.int64)
+    table = np.empty((driving.shape[0], 1), np.int32)
+    places = np.empty(driving.shape[0], np.int64)
+    for i in range(order.shape[0]):
+        waiting = np.empty_like(driving)
+        left = 0
+        for row in range(driving.shape[0]):
+            if not proved[row]:
+                waiting[left] = driving[row]
+                places[left] = row
+                left += 1
+        counts[i] = 0
+        if left == 0:
+            continue
+        written, is_done = _run_one(waiting[:left], parts[order[i]], arrays, chosen, 1, table)
+        for at in range(written):
+            proved[places[table[at, 0]]] = True
+        counts[i] = written if is_done else _UNFINISHED - written
+
+
+class Bundle:
+    """Executables that the same facts drive."""
+
+    def __init__(self, executables: Sequence[Executable]) -> None:
+        self.executables = executables
+        programs = [executable.pack() for executable in executables]
+        columns = list(zip(*programs))
+        self._arrays = tuple(np.concatenate(column) for column in columns)
+        places = [pairwise(accumulate(map(len, column), initial=0)) for column in columns]
+        self._parts = np.array(list(zip(*places)), np.int64).reshape(len(programs), -1)
+        for executable, part in zip(executables, self._parts.tolist()):
+            executable.move_to(self._arrays[1][part[_CODE] : part[_CODE + 1]])
+        self._relations = list({id(one): one for each in executables for one in each.relations}.values())
+        self._scanning = [executable for executable in executables if executable.scans]
+        self._empty: list[Relation] = []
+        self._order = np.empty(0, np.int64)
+        self._epoch = -1
+
+    def matches(self, driving: Array, scratch: Array) -> Iterator[tuple[Executable, Array | None]]:
+        """The heads that each executable derives, where there are some; None where it has to run by itself."""
+        self._refresh()
+        counts = np.empty(len(self._order), np.int64)
+        _run_all(driving, self._parts, self._order, self._arrays, counts, scratch)
+        used = 0
+        for number, count in zip(self._order.tolist(), counts.tolist()):
+            executable = self.executables[number]
+            if count == _UNFINISHED:
+                yield executable, None
+            elif count:
+                width = len(executable.plan.head)
+                yield executable, scratch[used : used + count * width].reshape(count, width)
+                used += count * width
+
+    def proved(self, driving: Array) -> tuple[Array, list[tuple[Executable, int]], list[Executable]]:
+        """Which rows are proved, by which executable how many, and the executables that have to run by themselves."""
+        self._refresh()
+        counts, proved = np.empty(len(self._order), np.int64), np.zeros(len(driving), np.bool_)
+        _prove_all(driving, self._parts, self._order, self._arrays, counts, proved)
+        hits, unfinished = [], []
+        for number, count in zip(self._order.tolist(), counts.tolist()):
+            executable = self.executables[number]
+            if count < 0:
+                unfinished.append(executable)
+            if count not in (0, _UNFINISHED):
+                hits.append((executable, count if count > 0 else _UNFINISHED - count))
+        return proved, hits, unfinished
+
+    def _refresh(self) -> None:
+        """Leave out what cannot match, because a relation is empty, and write current addresses into the programs."""
+        epoch = 0
+        for relation in self._relations:
+            epoch += relation.epoch
+        if epoch != self._epoch or any(relation.count for relation in self._empty):
+            useful = [number for number, one in enumerate(self.executables) if not one.is_futile()]
+            for number in useful:
+                self.executables[number].refresh()
+            self._order = np.array(useful, np.int64)
+            self._empty = [relation for relation in self._relations if not relation.count]
+            self._epoch = sum(relation.epoch for relation in self._relations)
+        for executable in self._scanning:
+            executable.note_sizes()
+
+
+def scratch() -> Array:
+    """A table that `matches` may write into; what it gives is valid until the next call."""
+    return np.empty(_TABLE, np.int32)

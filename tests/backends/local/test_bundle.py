@@ -1,0 +1,59 @@
+"""Bundles: rules that run together give what each gives alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tidelog as tl
+from tidelog.backends.local.store import LocalStore
+
+RULES = """
+    path(x, y) :- edge(x, y).
+    path(x, z) :- path(x, y), path(y, z).
+    back(y, x) :- path(x, y), !edge(y, x).
+    far(x, y + 1) :- path(x, y), y > 2.
+    pair(x, y) :- start(x), path(y, y).
+"""
+EDGES = [(0, 1), (1, 2), (2, 3), (3, 0), (3, 4), (4, 5)]
+
+
+def store_of(engine: tl.Engine) -> LocalStore:
+    store = engine._backend.store
+    assert isinstance(store, LocalStore)
+    return store
+
+
+@pytest.mark.parametrize("room", [0, 1, 7, 64, 1 << 16])
+@pytest.mark.parametrize("strategy", ["dred", "bf"])
+def test_what_does_not_fit_into_the_table_is_derived_all_the_same(room: int, strategy: str) -> None:
+    """However small the common table is, every update ends in the same facts."""
+    engine = tl.Engine(RULES, strategy=strategy)
+    store_of(engine)._scratch = np.empty(room, np.int32)
+    engine.apply(insert={"edge": EDGES, "start": [(9,)]})
+    for edge in EDGES:
+        engine.apply(delete={"edge": [edge]})
+        engine.verify()
+        engine.apply(insert={"edge": [edge]})
+        engine.verify()
+    assert set(engine["pair"]) == {(9, y) for y in range(4)}
+
+
+def test_a_rule_joins_in_when_its_empty_relation_fills() -> None:
+    """A program that was left out, because a relation had no facts, runs from the first fact on."""
+    engine = tl.Engine("out(x, y) :- left(x), right(y). out(x, x) :- left(x).")
+    engine.apply(insert={"left": [(1,)]})
+    engine.apply(insert={"left": [(2,)]})
+    engine.apply(insert={"right": [(7,)]})
+    engine.apply(insert={"left": [(3,)]})
+    assert set(engine["out"]) == {(1, 1), (2, 2), (3, 3), (1, 7), (2, 7), (3, 7)}
+
+
+def test_derivations_are_counted_rule_by_rule() -> None:
+    """Running together does not blur which rule derived how much."""
+    engine = tl.Engine("one: a(x) :- c(x). two: b(x) :- c(x), d(x, _). three: b(x) :- d(x, x).", strategy="bf")
+    engine.apply(insert={"d": [(1, 1), (1, 2)], "c": [(5,), (6,)]})
+    derivations = engine.apply(insert={"c": [(1,)]}).stats.derivations
+    assert derivations == {("one", "insert"): 1, ("two", "insert"): 2}
+    lost = engine.apply(delete={"d": [(1, 1)]}).stats.derivations
+    assert lost == {("two", "delete"): 1, ("three", "delete"): 1, ("two", "backward"): 1}
