@@ -56,7 +56,7 @@ def measure(folder: Path, facts: int, count: int, kills: int, seed: int = 1) -> 
     shutil.copytree(calm, rough)
     events = run(calm)
     draw = random.Random(seed)
-    moments = [(version, draw.uniform(0, 1.5)) for version in sorted(draw.sample(range(2, count), kills))]
+    moments = [(version, draw.uniform(0, 1)) for version in sorted(draw.sample(range(2, count * 9 // 10), kills))]
     kills_at = [kill["version"] for kill in (run(rough, *moment)[-1] for moment in moments) if "killed" in kill]
     run(rough)
     return {**figures(events), "updates": count, "kills": len(kills_at), "killed_at": kills_at, **compared(calm, rough)}

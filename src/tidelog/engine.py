@@ -38,9 +38,12 @@ from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.rule_book import RuleBook, written_facts
 from tidelog.maintenance.transaction import Outcome, maintain
 from tidelog.planning.lowered import is_hidden
+from tidelog.planning.views import Mark, View
+from tidelog.provenance.before import Before
 from tidelog.state.journal import Entry, Journals
 
 if TYPE_CHECKING:
+    from tidelog.provenance.cause import Cause
     from tidelog.provenance.proof import Proof
     from tidelog.state.snapshot import StoredState
 
@@ -71,6 +74,7 @@ class Engine:
         self._book = RuleBook(Program((), (), *directives))
         self._marks: marking.Marks[Any] | None = None
         self._journals = Journals()
+        self._before = Before()
         self.version = 0
         self._transact(written_facts(program), {}, Program(program.rules, (), *directives))
         self.version = 0
@@ -217,6 +221,16 @@ class Engine:
             raise UsageError.of("E808", sentence, remedy="only facts that are there have a proof; see engine.query")
         return found
 
+    def explain_change(self, change: Change, relation: str, fact: Sequence[Value]) -> Cause:
+        """Why a fact came or went with the last change: the proof that it got or lost, down to what the update did."""
+        from tidelog.provenance.cause import cause
+        from tidelog.provenance.held import HeldFacts
+
+        if change.version != self.version:
+            sentence = f"this is the change to version {change.version}, the engine is at {self.version}"
+            raise UsageError.of("E809", sentence, remedy="ask about a change before the next update")
+        return cause((relation, tuple(fact)), change, self._before, self.program.rules, HeldFacts(self._backend))
+
     # -- keeping ---------------------------------------------------------------------------------------------------
 
     def save(self, target: str | PathLike[str], *, batch: int | None = None, source: str = "updates") -> None:
@@ -304,6 +318,7 @@ class Engine:
             outcome.counters.add("ignored deletions", missed)
             change = self._change(outcome, budget, started)
             entry = self._entry(outcome, come, gone) if self._journals else None
+            withdrawn = self._withdrawn(gone)
             self._backend.commit()
         except BaseException:
             self._backend.rollback()
@@ -311,7 +326,7 @@ class Engine:
                 marks.clear(self._backend.store)
             self._backend.commit()  # gives back what the failed attempt took
             raise
-        self._book = book
+        self._book, self._before = book, Before(before.program.rules, withdrawn)
         if book.schedule is not before.schedule:
             self._backend.use(book.schedule)
         self.version += 1
@@ -344,6 +359,13 @@ class Engine:
         parts = (outcome.inserted, outcome.deleted, come, gone)
         frozen = ({name: self._backend.freeze(name, facts) for name, facts in part.items() if facts} for part in parts)
         return Entry(self.version + 1, *frozen)
+
+    def _withdrawn(self, gone: Mapping[str, Any]) -> FactTables:
+        """Those of the deleted facts that were explicit before the update."""
+        store, view = self._backend.store, View(Mark.WAS_EXPLICIT)
+        return FactTables(
+            {name: self._backend.freeze(name, store.restrict(facts, view)) for name, facts in gone.items() if facts}
+        )
 
     def _forget_marks(self) -> None:
         """Take look-ahead marks away, which belong to one strategy and one version."""

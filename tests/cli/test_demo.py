@@ -23,7 +23,7 @@ def test_the_story_is_told(spark, tmp_path, capsys):
     told = capsys.readouterr().out
     numbers = [int(number) for number in re.findall(r"^ *(\d+)\. +[\d.]+ ms", told, re.MULTILINE)]
     assert numbers == list(range(1, companies.UPDATES + 1))
-    assert "1 bad records" in told
+    assert "1 bad record" in told
     assert "why? exposed(" in told
     assert re.search(r"there is no (blocked|exposed)\(", told)
     assert told.rstrip().endswith("verify: equal to recomputation")

@@ -133,4 +133,4 @@ def test_a_database_as_source_and_sink(server: Server, tmp_path: Path) -> None:
     counted = server.ask("select version, op, count(*) from changes group by 1, 2 order by 1, 2")
     assert counted == ["1|insert|5", "2|insert|4", "3|delete|4"]
     assert server.ask("select * from path order by 1, 2") == ["2|3", "2|4", "3|4"]
-    assert "1 bad records" in killed.stderr
+    assert "1 bad record" in killed.stderr

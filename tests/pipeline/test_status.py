@@ -33,7 +33,7 @@ def test_lines():
     lines = out.getvalue().splitlines()
     assert lines[0] == "backend local: it fits"
     assert lines[2] == "batch 3, version 5: +7 -2, 250 ms, [bf]"
-    assert "the rule file has changed: 1 rules added" in lines[4]
+    assert "the rule file has changed: 1 rule added, 0 removed, +4 -0 facts" in lines[4]
 
 
 def test_json_events():

@@ -166,12 +166,16 @@ def sentence(kind: str, told: Mapping[str, Any]) -> str:
         case "continued":
             return f"continuing at version {told['version']} with {told['facts']:,} facts"
         case "rules":
-            rules = f"{told['added']} rules added, {told['removed']} removed"
+            rules = f"{_counted(told['added'], 'rule')} added, {told['removed']} removed"
             counts = f"+{told['inserted']:,} -{told['deleted']:,} facts"
             return f"version {told['version']}: the rule file has changed: {rules}, {counts}"
         case "rejects":
-            return f"{told['count']:,} bad records in {told['part']} went to the rejects"
+            return f"{_counted(told['count'], 'bad record')} in {told['part']} went to the rejects"
         case "batch":
             counts = f"+{told['inserted']:,} -{told['deleted']:,}, {told['seconds'] * 1000:,.0f} ms"
             return f"batch {told['batch']}, version {told['version']}: {counts}, {told['strategy']}"
     return f"{kind}: " + ", ".join(f"{name} {value}" for name, value in told.items())
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count:,} {word}" + ("" if count == 1 else "s")
