@@ -1,14 +1,18 @@
 """Half an hour of following: is it the same at the end as at the beginning?
 
-What      : runs a pipeline without `--once`, drops an update file every moment, and records latency and memory every
-            minute; stops it by SIGTERM, and compares the last third with the second.
+What      : runs a pipeline without `--once`, drops an update file every moment, and records latency, memory and files
+            every minute; stops it by SIGTERM, and compares the last third with the second.
+Idea      : the pipeline forgets versions that nobody needs any more (`keep_versions`), as one that runs for ever has to;
+            updates bring and take deliveries among the same companies, so that the facts stay as many as they are.
 Usage     : python -m benchmarks.pipeline.soak [--minutes 30] [--facts N] [--every SECONDS] [--out FILE]
+            writes FILE and, beside it, a picture.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -22,6 +26,8 @@ from typing import Any
 import tidelog as tl
 from benchmarks.pipeline.world import updates, write_pipeline
 
+KEPT = 200
+"""So many versions the pipeline keeps."""
 MEMORY_GROWTH, LATENCY_GROWTH = 1.25, 1.5
 """How much more the last third may use than the second: machines are shared, leaks are not."""
 
@@ -39,13 +45,14 @@ def main() -> int:
     print(text)
     if args.out:
         args.out.write_text(text + "\n")
+        draw(result, args.out.with_suffix(".svg"))
     return 0 if result["is_flat"] and result["exit_code"] == 0 else 1
 
 
 def soak(folder: Path, minutes: float, facts: int, every: float) -> dict[str, Any]:
     """The whole run and its figures."""
     place = folder / "p"
-    write_pipeline(place, facts)
+    write_pipeline(place, facts, keep_versions=KEPT)
     command = [sys.executable, "-m", "tidelog", "run", str(place / "pipeline.toml"), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         events: list[dict[str, Any]] = []
@@ -94,7 +101,8 @@ def _feed(
             fresh = [event["seconds"] * 1000 for event in batches[seen:]] or [0.0]
             seen = len(batches)
             counts = {"minute": round((sampled - started) / 60, 2), "versions": seen, "behind": number - seen}
-            samples.append({**counts, "latency_ms": round(median(fresh), 2), **_memory(process.pid)})
+            latency = {"latency_ms": round(median(fresh), 2), "worst_ms": round(max(fresh), 2)}
+            samples.append({**counts, **latency, **_memory(process.pid), **_files(place / "state")})
             print(samples[-1], file=sys.stderr, flush=True)
     return samples
 
@@ -110,6 +118,47 @@ def _memory(pid: int) -> dict[str, float]:
         except OSError:  # it ended meanwhile
             continue
     return found
+
+
+def _files(state: Path) -> dict[str, float]:
+    """How many files the state has and how large they are, what Spark remembers of the stream included."""
+    sizes = [stat.st_size for path in state.rglob("*") if (stat := _stat(path)) and path.is_file()]
+    return {"files": len(sizes), "state_mb": round(sum(sizes) / 2**20, 1)}
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except FileNotFoundError:  # it was removed meanwhile
+        return None
+
+
+def draw(result: dict[str, Any], file: Path) -> None:
+    """Memory and latency over time."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    samples = result["samples"]
+    minutes = [one["minute"] for one in samples]
+    figure, (memory, latency, files) = plt.subplots(3, 1, figsize=(8, 7), sharex=True, layout="constrained")
+    for name, label in (("python_mb", "Python"), ("java_mb", "Java (Spark)")):
+        memory.plot(minutes, [one[name] for one in samples], label=label)
+    memory.set_ylabel("resident memory, MB")
+    for name, label in (("latency_ms", "median of the minute"), ("worst_ms", "worst of the minute")):
+        latency.plot(minutes, [one[name] for one in samples], label=label)
+    latency.set_ylabel("latency of a version, ms")
+    files.plot(minutes, [one["files"] for one in samples], label="files of the state")
+    files.set_ylabel("files")
+    files.set_xlabel("minutes")
+    for axes in (memory, latency, files):
+        axes.set_ylim(bottom=0)
+        axes.grid(alpha=0.3)
+        axes.legend()
+    figure.suptitle(f"{result['versions']:,} versions in {minutes[-1]:.0f} minutes")
+    figure.savefig(file)
+    plt.close(figure)
 
 
 def _resident(pid: int) -> float:

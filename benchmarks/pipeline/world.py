@@ -47,11 +47,14 @@ memory = "2g"
 WINDOW = 400
 
 
-def write_pipeline(folder: Path, facts: int, strategy: str = "auto", seed: int = 1) -> None:
+def write_pipeline(
+    folder: Path, facts: int, strategy: str = "auto", seed: int = 1, keep_versions: int | None = None
+) -> None:
     """A pipeline over so many deliveries; a supplier's customers are a little further down the list."""
     (folder / "updates").mkdir(parents=True)
     (folder / "rules.dl").write_text(RULES)
-    (folder / "pipeline.toml").write_text(PIPELINE.format(strategy=strategy))
+    kept = "" if keep_versions is None else f"keep_versions = {keep_versions}"
+    (folder / "pipeline.toml").write_text(kept + PIPELINE.format(strategy=strategy))
     first, second = deliveries(np.random.default_rng(seed), facts, companies(facts))
     csv.write_csv(pa.table({"a": first, "b": second}), folder / "supplies.csv")
 
