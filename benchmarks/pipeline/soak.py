@@ -2,7 +2,7 @@
 
 What      : runs a pipeline without `--once`, drops an update file every moment, and records latency, memory and files
             every minute; stops it by SIGTERM, and compares the last third with the second.
-Idea      : the pipeline forgets versions that nobody needs any more (`keep_versions`), as one that runs for ever has to;
+Idea      : the pipeline forgets old versions (`keep_versions`), as one that runs for ever has to;
             updates bring and take deliveries among the same companies, so that the facts stay as many as they are.
 Usage     : python -m benchmarks.pipeline.soak [--minutes 30] [--facts N] [--every SECONDS] [--out FILE]
             writes FILE and, beside it, a picture.
