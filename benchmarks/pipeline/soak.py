@@ -52,7 +52,7 @@ def main() -> int:
 def soak(folder: Path, minutes: float, facts: int, every: float) -> dict[str, Any]:
     """The whole run and its figures."""
     place = folder / "p"
-    write_pipeline(place, facts, keep_versions=KEPT)
+    write_pipeline(place, facts, memory="1g", keep_versions=KEPT)
     command = [sys.executable, "-m", "tidelog", "run", str(place / "pipeline.toml"), "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         events: list[dict[str, Any]] = []

@@ -2,7 +2,7 @@
 
 What      : `write_pipeline` writes rules, a CSV file of deliveries, a pipeline file; `updates` gives update after
             update.
-Invariant : the same seed and size give the same files.
+Invariant : the same size gives the same files.
 """
 
 from __future__ import annotations
@@ -39,23 +39,21 @@ every = 0.2
 format = "parquet"
 path = "changes"
 [engine]
-strategy = "{strategy}"
+strategy = "auto"
 [spark]
 master = "local[2]"
-memory = "2g"
+memory = "{memory}"
 """
 WINDOW = 400
 
 
-def write_pipeline(
-    folder: Path, facts: int, strategy: str = "auto", seed: int = 1, keep_versions: int | None = None
-) -> None:
+def write_pipeline(folder: Path, facts: int, *, memory: str = "2g", keep_versions: int | None = None) -> None:
     """A pipeline over so many deliveries; a supplier's customers are a little further down the list."""
     (folder / "updates").mkdir(parents=True)
     (folder / "rules.dl").write_text(RULES)
     kept = "" if keep_versions is None else f"keep_versions = {keep_versions}"
-    (folder / "pipeline.toml").write_text(kept + PIPELINE.format(strategy=strategy))
-    first, second = deliveries(np.random.default_rng(seed), facts, companies(facts))
+    (folder / "pipeline.toml").write_text(kept + PIPELINE.format(memory=memory))
+    first, second = deliveries(np.random.default_rng(1), facts, companies(facts))
     csv.write_csv(pa.table({"a": first, "b": second}), folder / "supplies.csv")
 
 

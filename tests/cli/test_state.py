@@ -28,7 +28,7 @@ def test_versions_are_listed(state, capsys):
     assert heading.split()[:1] == ["version"]
     assert first.split()[0] == "1"
     assert "base" in first
-    assert "updates/17" in second
+    assert "updates 17" in second
     assert second.split()[-2] != third.split()[-2], "another program has another fingerprint"
     assert third.split()[-1] == "bf"
 
@@ -45,7 +45,7 @@ def test_an_old_version_can_be_read(state, capsys):
     """Sizes by relation, explicit and derived; hidden relations stay hidden."""
     assert main(["state", state, "--at", "2"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("version 2, batch 17 of updates: 6 facts, 1 rules (")
+    assert lines[0].startswith("version 2, batch updates 17: 6 facts, 1 rules (")
     assert [line.split() for line in lines[2:]] == [
         ["edge", "2", "2", "2", "0"],
         ["`odd", "\\`name\\``", "1", "1", "1", "0"],

@@ -2,8 +2,11 @@
 
 import pytest
 
+from tests.pipeline.places import Place
+from tidelog.analysis.arities import arities
 from tidelog.errors import PipelineError
 from tidelog.pipeline.config import Filter, read_pipeline
+from tidelog.pipeline.rule_files import read_programs, strangers
 from tidelog.pipeline.toml_places import Places
 
 GOOD = """program = "rules.dl"
@@ -104,3 +107,15 @@ def test_places_of_nested_and_quoted_keys():
     assert places.of("t", 1, "k").line == 6
     assert places.of("t", 0, "k", "inner").line == 4
     assert places.of("unknown").line == 1
+
+
+def test_strange_relations_are_noted(tmp_path):
+    """A sink that waits for a misspelled relation would stay empty without a word."""
+    place = Place(tmp_path / "p")
+    text = (place.folder / "pipeline.toml").read_text().replace("sources.edge", "sources.shop")
+    place.write("pipeline.toml", text.replace('path = "changes"', 'path = "changes"\nrelations = ["pathh", "node"]'))
+    known = arities(read_programs([place.folder / "rules.dl"]))
+    assert list(strangers(place.pipeline(), known)) == [
+        "a source brings shop, which no rule knows",
+        "sink 1 wants pathh, which no rule knows; did you mean path?",
+    ]

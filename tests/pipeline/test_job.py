@@ -6,6 +6,7 @@ import pytest
 
 import tidelog as tl
 from tests.pipeline.places import RULES, Place, facts, summed
+from tidelog.cli import main
 from tidelog.errors import PipelineError, StateError
 from tidelog.pipeline.whole_feed import whole_feed
 from tidelog.state import log
@@ -196,3 +197,16 @@ def test_old_versions_are_forgotten_when_asked(spark, tmp_path, monkeypatch):
     again, _ = place.run(spark)
     assert again.version == 11
     assert summed(place.feed()) == facts(again)
+
+
+def test_versions_tell_their_micro_batch(spark, tmp_path, capsys):
+    """`tidelog state` names the micro-batch and the part of it, as the run did."""
+    place = Place(tmp_path / "p")
+    place.update("1", {"insert": [["edge", "c", "d"]]})
+    place.run(spark)
+    place.update("2", {"insert": [["edge", "d", "e"]]})
+    place.update("3", {"insert": [["edge", "e", "f"]]})
+    place.run(spark)
+    assert main(["state", str(tmp_path / "p/state")]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.partition("stream ")[2].split()[0] for line in shown[2:]] == ["0.0", "1.0", "1.1"]

@@ -26,13 +26,15 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the pipeline to its end."""
+    from tidelog.analysis.arities import arities
     from tidelog.pipeline.config import read_pipeline
-    from tidelog.pipeline.rule_files import read_programs
+    from tidelog.pipeline.rule_files import read_programs, strangers
     from tidelog.pipeline.status import Status, viewer_for
 
     pipeline = read_pipeline(args.pipeline)
     if args.check:
-        read_programs(pipeline.programs)
+        for note in strangers(pipeline, arities(read_programs(pipeline.programs))):
+            print(f"{args.pipeline}: note: {note}")
         print(f"{args.pipeline}: fine")
         return 0
     from tidelog.pipeline.job import run_pipeline

@@ -71,14 +71,13 @@ def _listed(versions: Sequence[VersionInfo], last: int) -> Iterator[tuple[str, .
         print(f"{left_out:,} older versions are not shown (--last {len(versions)} shows all)")
     for info in versions[max(left_out, 0) :]:
         time = "" if info.time is None else f"{info.time:%Y-%m-%d %H:%M:%S}"
-        batch = "" if info.batch is None else f"{info.source}/{info.batch}"
         sizes = (f"{info.facts:,}", info.kind, f"{info.rows:,}", f"{info.size:,}")
-        yield str(info.version), time, batch, *sizes, info.fingerprint, info.strategy
+        yield str(info.version), time, info.origin, *sizes, info.fingerprint, info.strategy
 
 
 def _print_version(stored: StoredState) -> None:
     info = stored.info
-    batch = "" if info.batch is None else f", batch {info.batch} of {info.source}"
+    batch = f", batch {info.origin}" if info.origin else ""
     print(
         f"version {info.version}{batch}: {info.facts:,} facts, {len(stored.program.rules)} rules ({info.fingerprint})"
     )

@@ -26,5 +26,13 @@ def choose_backend(asked: str, values: int, memory: int | None = None) -> tuple[
     have = memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     need = values * BYTES_PER_VALUE * GROWTH
     fits = need <= have * SHARE
-    sentence = f"about {need / 1e9:.2g} GB for {values:,} values, {have * SHARE / 1e9:.2g} GB allowed"
+    sentence = f"{values:,} values, with what follows about {_size(need)} of {_size(int(have * SHARE))} allowed"
     return ("local", f"{sentence}: fits the driver") if fits else ("spark", f"{sentence}: does not fit the driver")
+
+
+def _size(count: int) -> str:
+    """Bytes for people."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} bytes"

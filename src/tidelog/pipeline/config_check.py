@@ -95,7 +95,7 @@ SINK = {
     "options": _OPTIONS,
 }
 ENGINE = {
-    "strategy": Key(_TEXT, words=("auto", *STRATEGIES)),
+    "strategy": Key(_TEXT, words=tuple(STRATEGIES)),
     "backend": Key(_TEXT, words=("auto", "local", "spark")),
     "limits": Key((dict,)),
 }

@@ -20,6 +20,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from tidelog.analysis.arities import arities
 from tidelog.backends.spark.session import close, session
 from tidelog.changes.change import Change
 from tidelog.engine import Engine
@@ -34,7 +35,7 @@ from tidelog.pipeline.extraction import extract
 from tidelog.pipeline.feed import feed_of
 from tidelog.pipeline.outbox import Outbox
 from tidelog.pipeline.rejects import Reject, RejectsTable
-from tidelog.pipeline.rule_files import read_programs
+from tidelog.pipeline.rule_files import read_programs, strangers
 from tidelog.pipeline.sinks import change_sinks, relation_sinks
 from tidelog.pipeline.status import Status
 from tidelog.pipeline.streaming import check_checkpoint, follow, stopping
@@ -43,6 +44,7 @@ from tidelog.pipeline.whole_feed import whole_feed
 from tidelog.state.failpoints import reach
 from tidelog.state.log import StateLog
 from tidelog.state.programs import program_change
+from tidelog.state.versions import PARTS, STREAM
 
 FAILPOINTS = ("batch-applied", "outbox-written", "version-saved", "version-published")
 """The places between two durable effects of the job, in order; those inside a save are state/failpoints.py's."""
@@ -52,9 +54,6 @@ RULES_APPLIED = "rules-applied"
 
 OWN = "_pipeline"
 """The folder inside the state for what belongs to the pipeline: checkpoint, outbox, rejects."""
-
-PARTS = 1_000_000
-"""The state knows part p of micro-batch b as batch b * PARTS + p."""
 
 Watch = Callable[[Engine, Change], None]
 
@@ -116,11 +115,13 @@ class Job:
 
     def begin(self) -> None:
         """Load the sources, or continue where the state is."""
-        check_checkpoint(self._checkpoint, self._state.last_batch())
+        check_checkpoint(self._checkpoint, self._state.last_batch(STREAM))
         if self._state.is_empty:
             self._load()
         else:
             self._continue()
+        for note in strangers(self._pipeline, arities(self.engine.program)):
+            self._status.tell("note", text=note)
 
     def follow(self, once: bool, stop: threading.Event) -> None:
         """Apply what the update source brings."""
@@ -187,7 +188,9 @@ class Job:
         self._engine = engine = Engine.open(
             asked.state, strategy=asked.strategy, backend=backend, spark=self._spark, limits=asked.limits
         )
-        self._status.tell("continued", version=engine.version, facts=_size(engine), batch=self._state.last_batch())
+        last = self._state.last_batch(STREAM)
+        batch = None if last is None else last // PARTS
+        self._status.tell("continued", version=engine.version, facts=_size(engine), batch=batch)
         for version, rows in self._outbox.waiting(engine.version):
             self._publish(version, rows)
         self._follow_files()
@@ -218,7 +221,7 @@ class Job:
         for at, part in enumerate(parts):
             if stop.is_set():
                 raise InterruptedError("a stop was asked for; the rest of the micro-batch comes again")
-            if self._state.has_batch(number * PARTS + at):
+            if self._state.has_batch(number * PARTS + at, STREAM):
                 self._status.tell("known", batch=number, part=at)
                 continue
             self._apply(part, number, at)
@@ -254,7 +257,7 @@ class Job:
         else:
             self._outbox.put(version, rows)
         reach("outbox-written")
-        self.engine.save(self._state, batch=batch)
+        self.engine.save(self._state, batch=batch, source=STREAM)
         reach("version-saved")
         self._publish(version, rows)
         self._forget()

@@ -39,7 +39,6 @@ class Status:
     def __init__(self, viewer: Viewer, prometheus: Path | None = None) -> None:
         self._viewer, self._file = viewer, prometheus
         self.registry = Registry()
-        self.batches: list[dict[str, Any]] = []
 
     def tell(self, kind: str, **told: Any) -> None:  # noqa: ANN401 - an event holds whatever describes it
         """Something happened."""
@@ -62,7 +61,6 @@ class Status:
         if kind == "rejects":
             registry.counter("tidelog_rejects_total", "Bad records.").add(told["count"])
         if kind == "batch":
-            self.batches.append(dict(told))
             registry.counter("tidelog_batches_total", "Micro-batches applied.").add()
             registry.counter("tidelog_changes_total", "Facts that came or went.").add(told["inserted"], op="insert")
             registry.counter("tidelog_changes_total", "Facts that came or went.").add(told["deleted"], op="delete")
@@ -164,11 +162,14 @@ def sentence(kind: str, told: Mapping[str, Any]) -> str:
         case "loaded":
             return f"version {told['version']}: {told['facts']:,} facts, {told['seconds']:.1f} s"
         case "continued":
-            return f"continuing at version {told['version']} with {told['facts']:,} facts"
+            last = "" if told["batch"] is None else f", micro-batch {told['batch']} was the last"
+            return f"continuing at version {told['version']} with {told['facts']:,} facts{last}"
         case "rules":
             rules = f"{_counted(told['added'], 'rule')} added, {told['removed']} removed"
             counts = f"+{told['inserted']:,} -{told['deleted']:,} facts"
             return f"version {told['version']}: the rule file has changed: {rules}, {counts}"
+        case "note":
+            return f"note: {told['text']}"
         case "rejects":
             return f"{_counted(told['count'], 'bad record')} in {told['part']} went to the rejects"
         case "batch":

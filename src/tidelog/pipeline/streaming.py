@@ -22,6 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from tidelog.errors import PipelineError
 from tidelog.pipeline.records import SPARK_ERRORS
+from tidelog.state.versions import PARTS
 
 Process = Callable[[DataFrame, int], None]
 
@@ -55,7 +56,7 @@ def check_checkpoint(checkpoint: Path, last_batch: int | None) -> None:
     if last_batch is not None and not (checkpoint / "metadata").is_file():
         raise PipelineError.of(
             "E730",
-            f"the state holds batch {last_batch}, but the stream's checkpoint {checkpoint} is gone",
+            f"the state holds micro-batch {last_batch // PARTS}, but the stream's checkpoint {checkpoint} is gone",
             remedy="restore the folder, or begin a new state",
         )
 

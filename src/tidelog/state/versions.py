@@ -25,6 +25,9 @@ from tidelog.state.rows import FORMAT
 KEY = "tidelog"
 """Under this name a version is described in the metadata of its commit."""
 
+STREAM, PARTS = "stream", 1_000_000
+"""The source that a pipeline follows comes in micro-batches of several parts: part p of b is batch b * PARTS + p."""
+
 
 @dataclass(frozen=True, slots=True)
 class VersionInfo:
@@ -53,6 +56,15 @@ class VersionInfo:
     def facts(self) -> int:
         """How many facts the user's relations have."""
         return sum(count for name, (_, count) in self.relations.items() if not is_hidden(name))
+
+    @property
+    def origin(self) -> str:
+        """The source and the batch that led to it, as people call them; empty if there was none."""
+        if self.batch is None:
+            return ""
+        return f"{self.source} " + (
+            "{}.{}".format(*divmod(self.batch, PARTS)) if self.source == STREAM else str(self.batch)
+        )
 
     def to_json(self) -> dict[str, Any]:
         """What the metadata of the commit say."""
