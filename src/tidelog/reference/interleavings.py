@@ -5,7 +5,7 @@ What      : `explore` walks through all states that a transition system can reac
             tidelog.reference.interleavings` prints a table for Examples 1-4 and the case that section 3.1.1 adds.
 Idea      : states are values, so equal states are explored once; the number of interleavings is the number of paths
             from the start to an end, which one pass over the finished states adds up.
-Invariant : a run without end is found: a state that can be reached from itself raises E901, and states without end,
+Invariant : a run without end is found: a state that can be reached from itself raises E906, and states without end,
             as births are numbered, use up the budget (E406).
 Never     : no choice of an order: whatever is enabled is tried.
 """
