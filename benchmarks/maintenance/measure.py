@@ -24,19 +24,22 @@ R = TypeVar("R")
 _WARM: set[str] = set()
 """Programs that ran before in this process."""
 STRATEGIES = ("recompute", "dred", "bf", "auto")
-REPETITIONS = 3
+REPETITIONS, MANY = 3, 21
+"""How often an update is measured, and how often if it takes less than _SHORT."""
+_SHORT = 0.02
 _LONG = 0.2
 """Seconds from which on the last run of the warm-up is the measurement."""
 
 
 def cpu(action: Callable[[], R]) -> tuple[float, R]:
-    """The CPU seconds that an action takes, and its result."""
-    gc.collect()
+    """The CPU seconds that an action takes, and its result. The collector of garbage is not at work meanwhile."""
+    was_enabled = gc.isenabled()
     gc.disable()
     started = time.process_time()
     result = action()
     seconds = time.process_time() - started
-    gc.enable()
+    if was_enabled:
+        gc.enable()
     return seconds, result
 
 
@@ -66,13 +69,14 @@ def there_and_back(
 
     `auto` needs a few rounds more until it has tried what it wants to try; these are part of the warm-up.
     """
+    gc.collect()
     for _ in range(3 if strategy == "auto" else 1):
         seconds, change = cpu(there)
         undone, _ = cpu(back)
     if seconds > _LONG:
         return [seconds], [undone], change
     forth, undo = [], []
-    for _ in range(REPETITIONS):
+    for _ in range(REPETITIONS if seconds > _SHORT else MANY):
         seconds, change = cpu(there)
         forth.append(seconds)
         undo.append(cpu(back)[0])

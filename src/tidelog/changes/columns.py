@@ -3,7 +3,7 @@
 What      : `Columns` (facts of one relation, column by column), and the checks that turn any Arrow array or any Python
             value into constants.
 Idea      : a column of one type is an Arrow array of int64, double, bool or large_string (or a dictionary of those),
-            never one Python object per value; only a column that mixes types is a list.
+            never one Python object per value; only a column that mixes types, or of a few facts, is a list.
 Invariant : after `normalise` and `plain` there are no nulls, no NaN, no infinities, no -0.0 and no integers beyond 64
             bits; what cannot be a constant is refused with its column and row. Rows are counted from 1.
 Never     : no relation is looked up and no id is given here (see backends).
@@ -54,7 +54,7 @@ class Columns:
 
     def to_arrow(self) -> pa.Table:
         """An Arrow table with columns c1, c2, ...; a column of mixed types becomes a dense union."""
-        arrays = [mixed_to_arrow(column) if isinstance(column, list) else column for column in self.columns]
+        arrays = [_to_arrow(column) if isinstance(column, list) else column for column in self.columns]
         return pa.table(arrays, names=[f"c{number}" for number in range(1, len(arrays) + 1)])
 
 
@@ -122,6 +122,17 @@ def from_values(values: Sequence[object], where: str = "the column") -> Column:
             except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
                 pass
     return [plain(value, where, row) for row, value in enumerate(values, 1)]
+
+
+def few_values(values: Sequence[object], where: str) -> Column:
+    """A handful of Python values as a column: checked one by one, which takes less time than an Arrow array."""
+    return [plain(value, where, row) for row, value in enumerate(values, 1)]
+
+
+def _to_arrow(values: list[Value]) -> pa.Array:
+    """Checked values as an Arrow array, a dense union if they mix types."""
+    column = from_values(values)
+    return mixed_to_arrow(column) if isinstance(column, list) else column
 
 
 def mixed_to_arrow(values: Sequence[Value]) -> pa.Array:

@@ -17,8 +17,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from tidelog.changes.columns import Column, Columns, from_values, normalise_column, unsupported
+from tidelog.changes.columns import Column, Columns, few_values, from_values, normalise_column, unsupported
 from tidelog.errors import UpdateError
+
+_FEW = 16
 
 
 def to_table(source: object, relation: str, arity: int | None = None) -> Columns:
@@ -90,7 +92,8 @@ def _from_rows(source: object, relation: str, arity: int | None) -> tuple[tuple[
     _check_shapes(rows, relation, arity)
     if not rows:
         return tuple(pa.array([], pa.int64()) for _ in range(arity or 0)), 0
-    columns = (from_values(column, column_name(relation, number)) for number, column in enumerate(zip(*rows), 1))
+    checked = few_values if len(rows) <= _FEW else from_values
+    columns = (checked(column, column_name(relation, number)) for number, column in enumerate(zip(*rows), 1))
     return tuple(columns), len(rows)
 
 

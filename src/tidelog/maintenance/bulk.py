@@ -12,7 +12,7 @@ Never     : no store is known by name; one without this offer is never asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, Self, cast
 
 from tidelog.errors import PipelineError
 from tidelog.maintenance.store import F, Store
@@ -33,7 +33,6 @@ class TooLargeError(PipelineError):
         )
 
 
-@runtime_checkable
 class BulkStore(Protocol):
     """A store that can derive a stage as a whole."""
 
@@ -49,7 +48,7 @@ class BulkStore(Protocol):
 
 def bulk_store(store: Store[F]) -> BulkStore | None:
     """The store, if it can derive a stage as a whole."""
-    return store if isinstance(store, BulkStore) else None
+    return cast(BulkStore, store) if hasattr(store, "rebuild") else None  # asked for every update: no isinstance
 
 
 def maintain(task: Task[F], strategy: Strategy, store: BulkStore) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import sqrt
 
-from tidelog.language.terms import Atom, Negation
 from tidelog.maintenance.store import F
 from tidelog.maintenance.task import Task
 from tidelog.planning.views import DELETED, INSERTED
@@ -38,8 +37,7 @@ def spent(task: Task[F]) -> float:
 
 def per_round(task: Task[F]) -> float:
     """What a round of the stage costs, however little it does."""
-    literals = (literal for rule in task.stage.rules for literal in rule.body)
-    return LITERAL * max(sum(isinstance(literal, Atom | Negation) for literal in literals), 1)
+    return LITERAL * max(task.scheduled.literals, 1)
 
 
 def present(task: Task[F]) -> int:

@@ -19,6 +19,7 @@ from tidelog.maintenance.versions import LOST, LOST_ABOVE, UNCHANGED
 from tidelog.planning.views import Mark, View
 
 DOOMED = View(Mark.OLD | Mark.NOW, Mark.EXPLICIT | Mark.DELTA | Mark.NEXT)
+_GONE = Mark.NOW | Mark.DELTA
 
 
 class DRed(Strategy):
@@ -50,11 +51,11 @@ class DRed(Strategy):
             task.round(len(driving))
             everything.append(going)
             heads = store.derive(task.surviving, driving, blocking, matching, DOOMED, Mark.NEXT, "overdelete")
-            store.mark(going, remove=Mark.NOW | Mark.DELTA)
+            store.mark(going, remove=_GONE)
             store.mark(heads, add=Mark.DELTA, remove=Mark.NEXT)
             driving, blocking, going, matching = heads, store.nothing(), heads, LOST_ABOVE
             if not task.stage.is_recursive:
-                store.mark(going, remove=Mark.NOW | Mark.DELTA)
+                store.mark(going, remove=_GONE)
                 everything.append(going)
                 break
         return store.union(everything)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from tidelog.language.terms import Atom, Negation
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage, is_hidden
@@ -43,6 +44,12 @@ class Scheduled:
             replace(stage, rules=grounded),
             replace(stage, rules=tuple(recurring)),
         )
+
+    @cached_property
+    def literals(self) -> int:
+        """How many body literals of the stage are matched with facts."""
+        bodies = (literal for rule in self.stage.rules for literal in rule.body)
+        return sum(isinstance(literal, Atom | Negation) for literal in bodies)
 
     @property
     def reads(self) -> frozenset[str]:

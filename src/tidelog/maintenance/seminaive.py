@@ -16,13 +16,15 @@ from tidelog.maintenance.versions import GAINED, GAINED_ABOVE, NEW_VERSION
 from tidelog.planning.views import Mark, View
 
 FRESH = View(outside=Mark.NOW | Mark.NEXT)
+_ABSENT = View(outside=Mark.NOW)
+_DRIVING = Mark.NOW | Mark.DELTA
 
 
 def insert(task: Task[F], seeds: F) -> None:
     """Add the seeds to the stage, and everything that follows from them, from added rules and from changes below."""
     store = task.store
-    seeds = store.restrict(seeds, View(outside=Mark.NOW))
-    store.mark(seeds, add=Mark.NOW | Mark.DELTA)
+    seeds = store.restrict(seeds, _ABSENT)
+    store.mark(seeds, add=_DRIVING)
     found = [_first_round(task, seeds)]
     if task.added:
         found.append(store.evaluate(task.stage, task.added, NEW_VERSION, FRESH, Mark.NEXT, "insert"))
@@ -40,7 +42,7 @@ def saturate(task: Task[F], found: F, phase: str) -> None:
         if not task.stage.is_recursive:
             store.mark(found, add=Mark.NOW, remove=Mark.NEXT)
             return
-        store.mark(found, add=Mark.NOW | Mark.DELTA, remove=Mark.NEXT)
+        store.mark(found, add=_DRIVING, remove=Mark.NEXT)
         heads = store.derive(task.stage, found, nobody, GAINED_ABOVE, FRESH, Mark.NEXT, phase)
         store.mark(found, remove=Mark.DELTA)
         found = heads

@@ -26,6 +26,9 @@ from tidelog.maintenance.task import Strategy, Task
 from tidelog.planning.lowered import LoweredRule, Stage
 from tidelog.planning.views import DELETED, INSERTED, NOW, Mark, View
 
+_EXPLICIT, _NOT_EXPLICIT = View(Mark.EXPLICIT), View(outside=Mark.EXPLICIT)
+_WAS_NOT_EXPLICIT = View(outside=Mark.WAS_EXPLICIT)
+
 
 @dataclass(eq=False)
 class Outcome(Generic[F]):
@@ -89,18 +92,16 @@ class _Run(Generic[F]):
         """Deletions first, then insertions; what was and stays explicit, or neither, is a no-op and counted."""
         store, counters = self.store, self.outcome.counters
         for relation, facts in delete.items():
-            known = store.restrict(facts, View(Mark.EXPLICIT))
+            known = store.restrict(facts, _EXPLICIT)
             counters.add("ignored deletions", len(facts) - len(known))
             store.mark(known, remove=Mark.EXPLICIT)
             self.withdrawn[relation] = known
         for relation, facts in insert.items():
-            new = store.restrict(facts, View(outside=Mark.EXPLICIT))
+            new = store.restrict(facts, _NOT_EXPLICIT)
             counters.add("ignored insertions", len(facts) - len(new))
             store.mark(new, add=Mark.EXPLICIT)
-            self.asserted[relation] = store.restrict(new, View(outside=Mark.WAS_EXPLICIT))
-        self.withdrawn = {
-            relation: store.restrict(facts, View(outside=Mark.EXPLICIT)) for relation, facts in self.withdrawn.items()
-        }
+            self.asserted[relation] = store.restrict(new, _WAS_NOT_EXPLICIT)
+        self.withdrawn = {relation: store.restrict(facts, _NOT_EXPLICIT) for relation, facts in self.withdrawn.items()}
 
     def relations_without_rules(self) -> None:
         """Relations that no rule derives change directly; those whose last rule went become a stage without rules."""

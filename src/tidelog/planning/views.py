@@ -10,7 +10,7 @@ Never     : no data here; a backend decides how marks are stored.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntFlag
 
 
@@ -43,15 +43,17 @@ class View:
 
     inside: Mark = NO_MARKS
     outside: Mark = NO_MARKS
+    care: int = field(init=False, repr=False, compare=False)
+    want: int = field(init=False, repr=False, compare=False)
+    """A fact is in the view iff `marks & care == want`; kept as numbers, because every call of a store asks."""
 
-    @property
-    def care(self) -> int:
-        """The marks that matter: a fact is in the view iff `marks & care == inside`."""
-        return int(self.inside) | int(self.outside)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "care", int(self.inside) | int(self.outside))
+        object.__setattr__(self, "want", int(self.inside))
 
     def contains(self, marks: int) -> bool:
         """Whether a fact with these marks is in the view."""
-        return marks & self.care == int(self.inside)
+        return marks & self.care == self.want
 
 
 OLD = View(Mark.OLD)

@@ -80,8 +80,7 @@ class LocalBackend:
         found = self.store.find(relation, known)
         if len(found) < len(columns):
             strange = () if are_known.all() else set(map(fact_identity, compress(columns, ~are_known)))
-            distinct = len(np.unique(known, axis=0)) if known.size else min(len(known), 1)
-            self.missed += len(strange) + distinct - len(found)
+            self.missed += len(strange) + len(grouping.distinct_rows(known)) - len(found)
         return found
 
     def _encoded(self, columns: Columns) -> Array:

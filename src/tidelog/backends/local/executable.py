@@ -349,7 +349,7 @@ class Executable:
         block = [0] * machine.DETAILS
         block[machine.OPERATION] = operation
         block[machine.ARITY] = relation.rows.shape[1]
-        block[machine.CARE], block[machine.WANT] = view.care, int(view.inside)
+        block[machine.CARE], block[machine.WANT] = view.care, view.want
         block[machine.ROW_REGISTER] = register
         block[machine.KEY_PAIRS], block[machine.ACTIONS] = len(pairs) // 2, len(actions) // 3
         return block + pairs + actions

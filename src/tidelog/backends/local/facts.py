@@ -43,8 +43,11 @@ NOTHING = LocalFacts({})
 
 def union(parts: Iterable[LocalFacts]) -> LocalFacts:
     """The union of sets."""
+    sets = [facts for facts in parts if facts]
+    if len(sets) < 2:
+        return sets[0] if sets else NOTHING
     pieces: dict[str, list[Array]] = {}
-    for facts in parts:
+    for facts in sets:
         for relation, rows in facts.parts.items():
             pieces.setdefault(relation, []).append(rows)
     return LocalFacts(

@@ -136,7 +136,7 @@ def _lookup(
     program[machine.OPERATION] = machine.CHAIN_ONE if width == 1 else machine.CHAIN_MORE
     program[machine.ROWS], program[machine.ARITY] = relation.rows.ctypes.data, relation.rows.shape[1]
     program[machine.MARKS] = relation.marks.ctypes.data
-    program[machine.CARE], program[machine.WANT] = view.care, int(view.inside)
+    program[machine.CARE], program[machine.WANT] = view.care, view.want
     program[machine.SLOTS], program[machine.ROOM] = index.slots.ctypes.data, len(index.slots) - 1
     program[machine.LINKS] = index.links.ctypes.data
     program[machine.ROW_REGISTER], program[machine.KEY_PAIRS] = 1 + width, width

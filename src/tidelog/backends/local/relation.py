@@ -150,7 +150,7 @@ class Relation:
             self._reserve_journal(size)
             hits = relation_kernels.find_rows(
                 table, self.rows, self.marks, self.tags, self.holders, self._counters, self._journal,
-                view.care, int(view.inside), int(add), found,
+                view.care, view.want, int(add), found,
             )  # fmt: skip
         else:
             self._reserve(size)
@@ -159,7 +159,7 @@ class Relation:
             self._has_bare_rows |= not added & _PRESENT
             hits = relation_kernels.store_rows(
                 table, self.rows, self.marks, self.tags, self.holders, self._heads, self._counters, self._journal,
-                view.care, int(view.inside), int(add), only_new, found,
+                view.care, view.want, int(add), only_new, found,
             )  # fmt: skip
         return found[:hits]
 
@@ -168,7 +168,7 @@ class Relation:
         found = np.empty(len(table), np.int32)
         hits = relation_kernels.find_rows(
             table, self.rows, self.marks, self.tags, self.holders, self._counters, self._journal,
-            view.care, int(view.inside), 0, found,
+            view.care, view.want, 0, found,
         )  # fmt: skip
         return found[:hits]
 
@@ -178,14 +178,14 @@ class Relation:
             self._reserve_journal(len(chosen))
         found = np.empty(len(chosen), np.int32)
         hits = relation_kernels.collect_rows(
-            chosen, self.marks, self._counters, self._journal, view.care, int(view.inside), int(add), found
+            chosen, self.marks, self._counters, self._journal, view.care, view.want, int(add), found
         )
         return found[:hits]
 
     def select(self, view: View) -> Array:
         """All rows in the view."""
         found = np.empty(self.count, np.int32)
-        hits = relation_kernels.select_rows(self.marks, self.count, view.care, int(view.inside), found)
+        hits = relation_kernels.select_rows(self.marks, self.count, view.care, view.want, found)
         return found[:hits]
 
     def mark(self, chosen: Array, add: Mark, remove: Mark) -> None:
