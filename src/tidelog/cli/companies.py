@@ -129,7 +129,19 @@ def scenes(made: World, seed: int = SEED, updates: int = UPDATES) -> list[Scene]
     draw = random.Random(seed + 1)  # noqa: S311
     story = _story(made)
     near = made.names.index(story[1].update["insert"][0][1])
-    return [story.get(number) or Scene(_noise(made, draw, near)) for number in range(1, updates + 1)]
+    trade = World(made.names, _untouched(made, story), _traded(made))
+    return [story.get(number) or Scene(_noise(trade, draw, near)) for number in range(1, updates + 1)]
+
+
+def _traded(made: World) -> list[tuple[str, str]]:
+    """The deliveries that the pipeline loads."""
+    return [pair for number, pair in enumerate(made.supplies) if KINDS[number % len(KINDS)] != "advice"]
+
+
+def _untouched(made: World, story: dict[int, Scene]) -> list[tuple[str, str, str, int]]:
+    """The shares that the story says nothing of."""
+    owner = story[5].update["insert"][0][1]
+    return [one for one in made.owns if owner not in one]
 
 
 def write_world(folder: Path) -> list[Scene]:
@@ -158,9 +170,9 @@ def _story(made: World) -> dict[int, Scene]:
     return {
         1: Scene({"insert": [["sanctioned", culprit]]}, f"{culprit} is sanctioned", "exposed"),
         5: Scene({"insert": [["sanctioned", owner]]}, f"{owner}, an owner of others, is sanctioned", "blocked"),
-        12: Scene({"delete": [["owns", *tranche]]}, f"{owner} sells a tranche of {tranche[1]}", "safe"),
+        12: Scene({"delete": [["owns", *tranche]]}, f"{owner} sells a tranche of {tranche[1]}", "blocked"),
         20: Scene({"add_rules": DE_FACTO}, "a rule comes: 40 % is enough where nobody has control", "blocked"),
-        35: Scene({"remove_rules": ["downstream"]}, "a rule goes: only direct customers count as exposed", "safe"),
+        35: Scene({"remove_rules": ["downstream"]}, "a rule goes: only direct customers count as exposed", "exposed"),
         48: Scene({"delete": [["sanctioned", culprit]]}, f"the sanction on {culprit} is lifted", "safe"),
     }
 
@@ -168,9 +180,8 @@ def _story(made: World) -> dict[int, Scene]:
 def _reach(made: World) -> dict[str, set[str]]:
     """Who is supplied by a company, directly or not; suppliers come earlier in the list, so one pass backwards does."""
     customers: dict[str, list[str]] = {name: [] for name in made.names}
-    for number, (supplier, customer) in enumerate(made.supplies):
-        if KINDS[number % len(KINDS)] != "advice":
-            customers[supplier].append(customer)
+    for supplier, customer in _traded(made):
+        customers[supplier].append(customer)
     reach: dict[str, set[str]] = {}
     for name in reversed(made.names):
         reach[name] = set(customers[name]).union(*(reach[customer] for customer in customers[name]))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
@@ -23,15 +24,24 @@ from typing import TYPE_CHECKING, Any
 from tidelog.cli import Subparsers
 from tidelog.cli.companies import RULES, Scene, write_world
 from tidelog.errors import UsageError
-from tidelog.language.printer import print_fact
 
 if TYPE_CHECKING:
     from tidelog.changes.change import Change
     from tidelog.engine import Engine
 
 _WATCHED = ("controls", "blocked", "exposed", "safe")
-_TALLEST = 6
-"""Proofs higher than this are long to read; a lower one is chosen if there is one."""
+_LONGEST = 8
+"""Causes with more lines are long to read; a shorter one is chosen if there is one."""
+_OPENING = """\
+A register of companies: who owns shares of whom, who supplies whom, who is sanctioned. Rules say what follows: who
+controls whom, who is blocked (sanctioned, or controlled by somebody who is), who is exposed (supplied by somebody who
+is blocked or exposed), and who is safe. Spark loads the register, the rules are materialised once, and then fifty
+updates arrive. Each of them is a small repair, not a new computation. One line of the data is broken on purpose.
+"""
+_LEGEND = """Every update: the time that the repair took, how it was done, and what came (+) and went (-).
+  insertion: only new derivations; bf, dred: deletions, by looking for other proofs first or by deleting and rederiving;
+  recompute: a component from scratch; "none needed": no rule is concerned
+"""
 
 
 def register(subparsers: Subparsers) -> None:
@@ -49,12 +59,13 @@ def run(args: argparse.Namespace) -> int:
 
     folder = _folder(args.out)
     scenes = write_world(folder)
-    print(f"Rules\n{_indented(RULES)}\nThe data are in {folder}. Starting Spark ...", flush=True)
+    print(f"{_OPENING}\n{_indented(RULES)}\nThe data are in {folder}. Starting Spark ...", flush=True)
     teller = Teller(scenes)
     started = time.perf_counter()
     engine = run_pipeline(
         read_pipeline(folder / "pipeline.toml"), Status(teller), once=True, verify=True, watch=teller.watch
     )
+    teller.tell_quiet()
     report = write_report(folder / "report.html", engine.program, teller.batches)
     print(f"\n{_costs(teller.batches)}\nreport: {report}\nversions: tidelog state {folder / 'state'}")
     print(f"{time.perf_counter() - started:.0f} s in all\nverify: equal to recomputation")
@@ -62,11 +73,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 class Teller:
-    """Shows the run as a story: one line per update, more for the scripted ones."""
+    """Shows the run as a story: a scene for every scripted update, and a line for those without consequences."""
 
     def __init__(self, scenes: list[Scene]) -> None:
         self._scenes = scenes
         self._told = 0
+        self._quiet: list[tuple[int, float]] = []
         self.batches: list[dict[str, Any]] = []
 
     def show(self, kind: str, told: Mapping[str, Any]) -> None:
@@ -78,6 +90,8 @@ class Teller:
             self.batches.append({**told, "title": title})
         elif kind in ("source", "rejects", "backend", "loaded"):
             print(f"  {sentence(kind, told)}", flush=True)
+            if kind == "loaded":
+                print(f"\n{_LEGEND}", flush=True)
 
     def close(self) -> None:
         """The story ends with the command."""
@@ -88,42 +102,56 @@ class Teller:
 
         scene = self._scenes[self._told]
         self._told += 1
-        counts = ", ".join(
-            f"{relation} {'+' if sign > 0 else '-'}{len(tables[relation])}"
-            for relation in _WATCHED
-            for sign, tables in ((1, change.inserted), (-1, change.deleted))
-            if relation in tables
-        )
         milliseconds = change.stats.seconds * 1000
+        counts = _counts(change)
+        if not counts and not scene.title:
+            self._quiet.append((self._told, milliseconds))
+            return
+        self.tell_quiet()
         if scene.title:
-            print(f"\n{self._told:>3}. {scene.title}")
-        print(
-            f"{self._told:>3}. {milliseconds:7.1f} ms  {strategies(change):<22} {counts or 'no consequences'}",
-            flush=True,
-        )
+            print(f"\n{self._told:>6}. {scene.title}")
+        number = "" if scene.title else f"{self._told}."
+        told = f"{milliseconds:6.1f} ms, {strategies(change)}: {counts or 'no consequences'}"
+        print(f"{number:>7} {told}", flush=True)
         if scene.title:
-            _why(engine, change, scene.why)
+            print(_why(engine, change, scene.why), flush=True)
+
+    def tell_quiet(self) -> None:
+        """One line for the updates since the last one that had consequences."""
+        if self._quiet:
+            first, last = self._quiet[0][0], self._quiet[-1][0]
+            times = [milliseconds for _, milliseconds in self._quiet]
+            numbers = f"{first}." if first == last else f"{first}-{last}."
+            span = f"{min(times):6.1f}" + ("" if first == last else f" to {max(times):.1f}")
+            print(f"{numbers:>7} {span} ms: ordinary trade, no consequences", flush=True)
+        self._quiet = []
 
 
-def _why(engine: Engine, change: Change, relation: str) -> None:
-    """What went, what came, and the proof of one new fact."""
-    for fact in islice(change.deleted[relation], 2):
-        print(f"       gone: {print_fact(relation, fact)}")
-    proofs = [engine.explain(relation, fact) for fact in islice(change.inserted[relation], 12)]
-    readable = sorted(proofs, key=lambda proof: (proof.height > _TALLEST, -proof.height))
-    if readable:
-        print(_indented(f"why? {readable[0]}", "       "))
+def _counts(change: Change) -> str:
+    """What came and went in the relations that the story is about."""
+    return ", ".join(
+        f"{relation} {'+' if sign > 0 else '-'}{len(tables[relation])}"
+        for relation in _WATCHED
+        for sign, tables in ((1, change.inserted), (-1, change.deleted))
+        if relation in tables
+    )
+
+
+def _why(engine: Engine, change: Change, relation: str) -> str:
+    """Why one fact of a relation went, and if none did, why one came: the cause that tells most in few lines."""
+    tables = change.deleted if relation in change.deleted else change.inserted
+    causes = [str(engine.explain_change(change, relation, fact)) for fact in islice(tables[relation], 12)]
+    readable = sorted(causes, key=lambda cause: (cause.count("\n") > _LONGEST, -cause.count("\n")))
+    return _indented(f"why? {readable[0]}", "        ") if readable else ""
 
 
 def _costs(batches: list[dict[str, Any]]) -> str:
     """Latencies and strategies of all updates."""
     whole = sorted(batch["seconds"] * 1000 for batch in batches)
     inner = sorted(batch["maintenance"] * 1000 for batch in batches)
-    chosen: dict[str, int] = {}
-    for batch in batches:
-        chosen[batch["strategy"]] = chosen.get(batch["strategy"], 0) + 1
+    chosen = Counter(name for batch in batches for name in batch["strategy"].split(", "))
     middle = len(batches) // 2
-    names = ", ".join(f"{name} {count}x" for name, count in sorted(chosen.items(), key=lambda item: -item[1]))
+    names = ", ".join(f"{name} in {count}" for name, count in chosen.most_common())
     return (
         f"{len(batches)} updates: maintenance {inner[middle]:.1f} ms in the median, {inner[-1]:.1f} ms at most;\n"
         f"with durable versions and published changes {whole[middle]:.0f} ms in the median\nstrategies: {names}"

@@ -20,10 +20,22 @@ from tidelog.cli.drawing.svg import svg
 from tidelog.language.printer import print_rule
 from tidelog.language.terms import Program
 
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 860, 240, 60, 30
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 860, 260, 60, 40
 _STYLE = """body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse}td,th{padding:2px 10px;text-align:right;border-bottom:1px solid #ddd}
 td:last-child,th:last-child{text-align:left}pre{background:#f6f6f6;padding:1em;overflow:auto}svg{max-width:100%}"""
+
+_INTRODUCTION = (
+    "Facts were loaded with Spark, everything that follows from them by the rules was derived once, and then updates "
+    "arrived: facts that came or went, and rules that came or went. After each of them what was derived was repaired, "
+    "stored as a version, and the difference published. At the end the result was compared with a computation from "
+    "scratch: it is the same."
+)
+_PICTURE = (
+    "The hyper-graph of rule dependencies (HRDG): a box is a rule, or several that need each other; an arrow leads "
+    "from rules to those that read what they derive. An update travels along the arrows, and rules that it does not "
+    "reach cost nothing."
+)
 
 
 def write_report(file: Path, program: Program, batches: Sequence[Mapping[str, Any]]) -> Path:
@@ -32,10 +44,12 @@ def write_report(file: Path, program: Program, batches: Sequence[Mapping[str, An
     rules = "\n".join(print_rule(rule) for rule in program.rules)
     parts = (
         "<!doctype html><meta charset=utf-8><title>Tidelog</title>",
-        f"<style>{_STYLE}</style><h1>{len(batches)} updates, kept true</h1>",
-        "<h2>Milliseconds per update</h2><p>Dark: maintenance. Light: with the durable version and published changes. "
-        f"Red: updates of the story.</p>{latency_plot(batches)}",
-        f"<h2>Which rules feed which</h2>{_inline(picture)}<h2>The rules at the end</h2><pre>{escape(rules)}</pre>",
+        f"<style>{_STYLE}</style><h1>{len(batches)} updates, kept true</h1><p>{_INTRODUCTION}</p>",
+        "<h2>Milliseconds per update</h2><p>Dark: the repair of the materialisation. Light: all that an update takes, "
+        "with the durable version and the published changes. Red: the updates of the story, which the table below "
+        f"tells; point at one to read it here.</p>{latency_plot(batches)}",
+        f"<h2>Which rules feed which</h2><p>{_PICTURE}</p>{_inline(picture)}",
+        f"<h2>The rules at the end</h2><pre>{escape(rules)}</pre>",
         f"<h2>Every update</h2>{_table(batches)}",
     )
     file.write_text("\n".join(parts), encoding="utf-8")
@@ -66,6 +80,9 @@ def latency_plot(batches: Sequence[Mapping[str, Any]]) -> str:
         title = escape(f"{number + 1}. {batch.get('title') or batch['strategy']}")
         marks.append(f'<g><title>{title}</title><circle cx="{x:.1f}" cy="{whole:.1f}" r="3" fill="#9bd"/>')
         marks.append(f'<circle cx="{x:.1f}" cy="{inner:.1f}" r="4" fill="{colour}"/></g>')
+    for number in range(9, len(batches), 10):
+        place = f'x="{across(number):.1f}" y="{_HEIGHT - _BOTTOM + 14}"'
+        marks.append(f'<text {place} text-anchor="middle" font-size="12">{number + 1}</text>')
     marks.append(f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 6}" text-anchor="middle" font-size="12">update</text>')
     return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" xmlns="http://www.w3.org/2000/svg">{"".join(marks)}</svg>'
 
@@ -76,7 +93,8 @@ def _inline(picture: str) -> str:
 
 
 def _table(batches: Sequence[Mapping[str, Any]]) -> str:
-    heading = "<tr><th>update</th><th>version</th><th>+</th><th>-</th><th>ms</th><th>strategy</th><th></th></tr>"
+    titles = ("update", "version", "came", "went", "ms", "strategies", "the story")
+    heading = "<tr>" + "".join(f"<th>{title}</th>" for title in titles) + "</tr>"
     rows = []
     for number, batch in enumerate(batches, 1):
         cells = (number, batch["version"], batch["inserted"], batch["deleted"], f"{batch['maintenance'] * 1000:.1f}")

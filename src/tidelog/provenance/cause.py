@@ -41,7 +41,7 @@ class Cause:
     turned: Mapping[int, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
     def __str__(self) -> str:
-        verb = "came" if self.has_come else "went: it has no other proof than one that was lost"
+        verb = "came" if self.has_come else "went: this proof is lost, and there is no other"
         return "\n".join([f"{print_fact(self.proof.relation, self.proof.values)} {verb}", *self._lines(self.proof)])
 
     def _lines(self, node: Proof, depth: int = 1, shown: set[int] | None = None) -> Iterator[str]:
