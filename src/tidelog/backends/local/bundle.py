@@ -17,7 +17,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from tidelog.backends.local import machine
-from tidelog.backends.local.compiled import Array, Int, compiled
+from tidelog.backends.local.compiled import Array, Int, allocating
 from tidelog.backends.local.executable import UNLIMITED, Executable
 from tidelog.backends.local.relation import Relation
 
@@ -28,7 +28,7 @@ _LOADS, _CODE, _STARTS, _REGISTERS, _CHOSEN = 0, 2, 4, 6, 8
 _UNFINISHED = -1
 
 
-@compiled
+@allocating
 def _run_one(
     driving: Array, part: Array, arrays: tuple[Array, ...], chosen: Array, limit: Int, table: Array
 ) -> tuple[Int, bool]:
@@ -51,7 +51,7 @@ def _run_one(
     return written, state[machine.POSITION] >= driving.shape[0]
 
 
-@compiled
+@allocating
 def _run_all(driving: Array, parts: Array, order: Array, arrays: tuple[Array, ...], counts: Array, table: Array) -> Int:
     """Run programs until the table is full; the number of entries written, and the number of rows by program."""
     used = np.int64(0)
@@ -70,7 +70,7 @@ def _run_all(driving: Array, parts: Array, order: Array, arrays: tuple[Array, ..
     return used
 
 
-@compiled
+@allocating
 def _prove_all(
     driving: Array, parts: Array, order: Array, arrays: tuple[Array, ...], counts: Array, proved: Array
 ) -> None:

@@ -3,6 +3,8 @@
 What      : one decorator, `compiled`, that turns a typed Python function into a Numba kernel cached on disk.
 Idea      : kernels compile when they are first called and are loaded from the cache by every later process, so that
             importing this package stays cheap; they release the interpreter lock, because they touch arrays only.
+            They own no memory: whoever calls a kernel holds the arrays and hands it its scratch space as well, and so
+            no kernel counts references, which would cost more than the work when an inner kernel is called per row.
 Invariant : division follows IEEE in kernels (no Python exceptions inside); callers check before they divide.
 Never     : no kernel lives here. Numba does not see changes of a kernel that another module's kernel calls: after
             editing an inner kernel, remove the `__pycache__/*.nb*` files of its callers.
@@ -32,17 +34,30 @@ def compiled(function: Kernel) -> Kernel:
     """Compile a function with Numba at its first call; the result is kept on disk for later processes.
 
     It is kept beside the source, or in the user's cache folder, or where NUMBA_CACHE_DIR says. Where nothing can be
-    written, every process compiles for itself.
+    written, every process compiles for itself. The function makes no arrays.
     """
-    try:
-        return cast(Kernel, numba.njit(cache=True, nogil=True, error_model="numpy")(function))
-    except RuntimeError:  # Numba finds no folder that it can write to
-        return cast(Kernel, numba.njit(nogil=True, error_model="numpy")(function))
+    return _made(function, owns_memory=False)
+
+
+def allocating(function: Kernel) -> Kernel:
+    """As `compiled`, for a kernel that makes arrays of its own."""
+    return _made(function, owns_memory=True)
 
 
 def woven(function: Kernel) -> Kernel:
     """A part of kernels that is copied into each of them: where a call per row would cost more than the work."""
-    return cast(Kernel, numba.njit(inline="always", nogil=True, error_model="numpy")(function))
+    return cast(Kernel, numba.njit(**_options(inline="always", _nrt=False))(function))
+
+
+def _made(function: Kernel, *, owns_memory: bool) -> Kernel:
+    try:
+        return cast(Kernel, numba.njit(**_options(cache=True, _nrt=owns_memory))(function))
+    except RuntimeError:  # Numba finds no folder that it can write to
+        return cast(Kernel, numba.njit(**_options(_nrt=owns_memory))(function))
+
+
+def _options(**more: bool | str) -> dict[str, Any]:
+    return {"nogil": True, "error_model": "numpy", **more}
 
 
 def read_only(array: Array) -> Array:

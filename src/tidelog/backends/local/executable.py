@@ -56,6 +56,7 @@ class _Segment:
     uses: list[tuple[int, Relation, tuple[int, ...]]] = field(default_factory=list)
     scans: list[tuple[int, Relation]] = field(default_factory=list)
     column: int = -1
+    scratch: Array = field(default_factory=lambda: np.empty(single_join.SCRATCH, np.int64))
     epoch: int = -1
 
 
@@ -190,7 +191,7 @@ class Executable:
             loads, code, starts = segment.loads, segment.code, segment.starts
             if is_single:
                 written = single_join.run(
-                    driving, loads, segment.column, code, 0, registers, cursors, state, chosen, table
+                    driving, loads, segment.column, code, 0, registers, cursors, state, chosen, table, segment.scratch
                 )
             else:
                 written = machine.run(driving, loads, code, starts, registers, cursors, state, limit, chosen, table)
@@ -215,9 +216,8 @@ class Executable:
                 code[at + machine.ROOM] = len(index.slots) - 1
                 code[at + machine.LINKS] = index.links.ctypes.data
             else:
-                code[at + machine.SLOTS] = relation.tags.ctypes.data
-                code[at + machine.ROOM] = len(relation.tags) - 1
-                code[at + machine.LINKS] = relation.holders.ctypes.data
+                code[at + machine.SLOTS] = relation.slots.ctypes.data
+                code[at + machine.ROOM] = len(relation.slots) - 1
             code[at + machine.ROWS] = relation.rows.ctypes.data
             code[at + machine.MARKS] = relation.marks.ctypes.data
         segment.epoch = sum(relation.epoch for _, relation, _ in segment.uses)

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from tidelog.backends.local.compiled import Array, Float, Int, compiled
+from tidelog.backends.local.compiled import Array, Float, Int, allocating, compiled
 from tidelog.backends.local.dictionary_kernels import KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_STRING
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE, REMAINDER, POWER = 0, 1, 2, 3, 4, 5
@@ -235,7 +235,7 @@ def total(values: Array, start: Int, stop: Int, payloads: Array) -> tuple[bool, 
     return bool(-_HALF <= high < _HALF), (high << 32) | (low & _LOW)
 
 
-@compiled
+@allocating
 def middle(values: Array, start: Int, stop: Int, payloads: Array, kind: Int) -> Float:
     """The median of numbers of one kind; NaN if the two middle numbers have no sum of their kind."""
     ordered = np.empty(stop - start, np.int64)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.backends.local.compiled import Array, Int, compiled
-from tidelog.backends.local.memory import load32, load64, store32, store64
+from tidelog.backends.local.memory import fetch64, load32, load64, store32, store64
 
 SLOTS, ROOM, LINKS, KEYS, WIDTH, COLUMNS = 0, 1, 2, 3, 4, 5
 
@@ -28,6 +28,7 @@ _FOLD = np.uint64(29)
 _TAG = np.uint64(33)
 _HOME = np.uint64(8)
 _ROW = np.int64(0xFFFFFFFF)
+_BLOCK = 64
 
 
 @compiled
@@ -134,9 +135,16 @@ def link(index: Int, rows: Int, arity: Int, row: Int) -> None:
 
 @compiled
 def link_all(index: Int, rows: Int, arity: Int, start: Int, stop: Int) -> None:
-    """Put a range of stored rows into an index."""
-    for row in range(start, stop):
-        link(index, rows, arity, row)
+    """Put a range of stored rows into an index; slots are sent for by the block, so that these accesses overlap."""
+    slots, room, width = load64(index, SLOTS), load64(index, ROOM), load64(index, WIDTH)
+    column = load64(index, COLUMNS)
+    for first in range(start, stop, _BLOCK):
+        last = min(first + _BLOCK, stop)
+        for row in range(first, last):
+            h = hash_one(load32(rows, row * arity + column)) if width == 1 else row_hash(rows, arity, row, index)
+            fetch64(slots, home(h, room))
+        for row in range(first, last):
+            link(index, rows, arity, row)
 
 
 @compiled

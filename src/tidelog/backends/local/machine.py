@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tidelog.backends.local import row_table
 from tidelog.backends.local.compiled import Array, Int, compiled
-from tidelog.backends.local.hashing import find_one, hash_more, home, row_of, spread, tag_of
+from tidelog.backends.local.hashing import find_one, hash_more, home, row_of, tag_of
 from tidelog.backends.local.memory import load16, load32, load64
 
 SCAN, CHAIN_ONE, CHAIN_MORE, WHOLE = 0, 1, 2, 3
@@ -32,7 +33,7 @@ POSITION, DEPTH, EMITTED, ENTERING = 0, 1, 2, 3
 START = (0, -1, 0, 0)
 FUEL = 1 << 26
 
-_EMPTY, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
+_WORD = np.int64(0xFFFFFFFF)
 
 
 @compiled
@@ -73,27 +74,22 @@ def _last(code: Array, at: Int, operation: Int, registers: Array) -> Int:
 
 @compiled
 def _whole(code: Array, at: Int, registers: Array) -> Int:
-    """The row whose every column is known, or -1; slots and links are the relation's tags and row numbers."""
-    details = at + DETAILS
-    arity = code[at + ARITY]
-    if arity <= 2:
-        packed = np.uint64(registers[code[details + 1]])
-        if arity == 2:
-            packed = packed << _HALF | np.uint64(registers[code[details + 3]])
-        tag = spread(packed + _ONE)
+    """The row whose every column is known, or -1; the slots are those of the relation's table of full rows."""
+    details, arity = at + DETAILS, code[at + ARITY]
+    if arity == 2:
+        h = row_table.pair_hash(registers[code[details + 1]], registers[code[details + 3]])
     else:
-        tag = np.uint64(arity)
+        h = np.uint64(arity)
         for i in range(arity):
-            tag = spread(tag ^ np.uint64(registers[code[details + 2 * i + 1]]))
-        tag = tag if tag != _EMPTY else _ONE
-    room = code[at + ROOM]
-    place = np.int64(tag & np.uint64(room))
+            h = row_table.extended(h, registers[code[details + 2 * i + 1]])
+    room = np.uint64(code[at + ROOM])
+    place, tag = np.int64(row_table.place_of(h, room)), np.int64(row_table.tag_of(h, room))
     while True:
-        found = np.uint64(load64(code[at + SLOTS], place))
-        if found == _EMPTY:
+        slot = load32(code[at + SLOTS], place) & _WORD
+        if slot == 0:
             return np.int64(-1)
-        if found == tag:
-            row = load32(code[at + LINKS], place)
+        if slot & ~code[at + ROOM] == tag:
+            row = (slot & code[at + ROOM]) - 1
             is_same = True
             for i in range(arity):
                 if load32(code[at + ROWS], row * arity + i) != registers[code[details + 2 * i + 1]]:
@@ -101,7 +97,7 @@ def _whole(code: Array, at: Int, registers: Array) -> Int:
                     break
             if is_same:
                 return row
-        place = (place + 1) & room
+        place = (place + 1) & code[at + ROOM]
 
 
 @compiled

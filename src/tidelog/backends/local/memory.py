@@ -3,7 +3,8 @@
 What      : loads and stores of fixed-width integers at `address + index * width`, and a hint to fetch a place soon.
 Idea      : a join touches any number of arrays of any relations; handing their addresses to one kernel as plain
             numbers keeps that kernel a single compiled function for every rule, instead of one per combination.
-Invariant : an address is taken immediately before a kernel runs and no array is reallocated while it runs.
+Invariant : an address is taken immediately before a kernel runs and no array is reallocated while it runs. A 64-bit
+            place may be a pair of 32-bit ones, so it is aligned to four bytes only.
 Never     : called from interpreted code.
 """
 
@@ -35,7 +36,7 @@ def _loader(number_type: Part, width: int) -> Callable[..., Any]:
         del typing, address, index
 
         def generate(context: Part, builder: Part, signature: Part, arguments: Part) -> Part:
-            value = builder.load(_place(builder, element, *arguments), typ=element)
+            value = builder.load(_place(builder, element, *arguments), align=min(width // 8, 4), typ=element)
             return context.cast(builder, value, number_type, signature.return_type)
 
         return types.int64(types.int64, types.int64), generate
@@ -53,7 +54,7 @@ def _storer(number_type: Part, width: int) -> Callable[..., Any]:
 
         def generate(context: Part, builder: Part, signature: Part, arguments: Part) -> Part:
             narrow = context.cast(builder, arguments[2], signature.args[2], number_type)
-            builder.store(narrow, _place(builder, element, arguments[0], arguments[1]))
+            builder.store(narrow, _place(builder, element, arguments[0], arguments[1]), align=min(width // 8, 4))
             return context.get_dummy_value()
 
         return types.void(types.int64, types.int64, types.int64), generate

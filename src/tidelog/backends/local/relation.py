@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from tidelog.backends.local import hashing, relation_kernels
+from tidelog.backends.local import hashing, relation_kernels, row_table
 from tidelog.backends.local.compiled import Array
 from tidelog.planning.views import NO_MARKS, Mark, View
 
@@ -28,6 +28,7 @@ _PRESENT = int(Mark.NOW | Mark.NEXT)
 _LEAST_ROWS = 16
 _LEAST_DEAD = 1024
 _SMALL = 1 << 18
+_MEDIUM = 1 << 20
 
 
 class Index:
@@ -94,7 +95,8 @@ class Relation:
         self._counters = np.zeros(2, np.int64)
         self.rows = np.empty((_LEAST_ROWS, max(arity, 1)), np.int32)
         self.marks = np.zeros(_LEAST_ROWS, np.uint16)
-        self.tags, self.holders = _empty_table(_LEAST_ROWS)
+        self.slots = _empty_table(_LEAST_ROWS)
+        self._ahead = np.empty(row_table.BLOCK, np.uint64)
         self._has_bare_rows = False
         self._indexes: dict[tuple[int, ...], Index] = {}
         self._heads = np.empty(0, np.int64)
@@ -119,7 +121,7 @@ class Relation:
     @property
     def nbytes(self) -> int:
         """The memory that rows, marks and indexes take."""
-        arrays: list[Array] = [self.rows, self.marks, self.tags, self.holders, self._journal]
+        arrays: list[Array] = [self.rows, self.marks, self.slots, self._journal]
         return sum(array.nbytes for array in arrays) + sum(index.nbytes for index in self._indexes.values())
 
     def index(self, columns: tuple[int, ...]) -> Index:
@@ -149,7 +151,7 @@ class Relation:
         if view.inside:
             self._reserve_journal(size)
             hits = relation_kernels.find_rows(
-                table, self.rows, self.marks, self.tags, self.holders, self._counters, self._journal,
+                table, self.rows, self.marks, self.slots, self._counters, self._journal,
                 view.care, view.want, int(add), found,
             )  # fmt: skip
         else:
@@ -157,17 +159,23 @@ class Relation:
             outside, added = int(view.outside), int(add)
             only_new = not self._has_bare_rows and bool(outside & _NOW) and bool(outside & added)
             self._has_bare_rows |= not added & _PRESENT
-            hits = relation_kernels.store_rows(
-                table, self.rows, self.marks, self.tags, self.holders, self._heads, self._counters, self._journal,
-                view.care, view.want, int(add), only_new, found,
-            )  # fmt: skip
+            if only_new:
+                hits = relation_kernels.store_new_rows(
+                    table, self.rows, self.marks, self.slots, self._heads, self._counters, self._journal, added, found,
+                    self._ahead,
+                )  # fmt: skip
+            else:
+                hits = relation_kernels.store_rows(
+                    table, self.rows, self.marks, self.slots, self._heads, self._counters, self._journal, view.care, 0,
+                    added, found, self._ahead,
+                )  # fmt: skip
         return found[:hits]
 
     def find(self, table: Array, view: View) -> Array:
         """The stored rows equal to rows of the table and in the view."""
         found = np.empty(len(table), np.int32)
         hits = relation_kernels.find_rows(
-            table, self.rows, self.marks, self.tags, self.holders, self._counters, self._journal,
+            table, self.rows, self.marks, self.slots, self._counters, self._journal,
             view.care, view.want, 0, found,
         )  # fmt: skip
         return found[:hits]
@@ -225,13 +233,16 @@ class Relation:
             self.rows = _grown(self.rows, capacity)
             self.marks = _grown(self.marks, capacity)
             self.epoch += 1
-        if needed * 8 > len(self.tags) * 5:
-            tags, holders = _empty_table(max(needed, 2 * len(self.tags)) if needed < _SMALL else needed)
-            relation_kernels.move_tags(self.tags, self.holders, tags, holders)
-            self.tags, self.holders = tags, holders
+        if needed * 4 > len(self.slots) * 3:
+            self._fill(max(needed, 2 * len(self.slots)) if needed < _MEDIUM else needed)
             self.epoch += 1
         for index in self._indexes.values():
             self.epoch += index.reserve(more)
+
+    def _fill(self, rows: int) -> None:
+        """Enter all rows into a new table with room for so many."""
+        self.slots = _empty_table(rows)
+        row_table.enter_all(self.rows, self.count, self.slots, self._ahead)
 
     def _reserve_journal(self, more: int) -> None:
         needed = int(self._counters[relation_kernels.JOURNALLED]) + more
@@ -249,8 +260,7 @@ class Relation:
         self._counters[relation_kernels.COUNT] = count
         self.rows = self.rows[: max(count, _LEAST_ROWS)].copy()
         self.marks = self.marks[: max(count, _LEAST_ROWS)].copy()
-        self.tags, self.holders = _empty_table(count)
-        relation_kernels.fill_tags(self.rows, count, self.tags, self.holders)
+        self._fill(count)
         self._indexes = {columns: Index(columns, self) for columns in self._indexes}
         self._journal = np.empty(_LEAST_ROWS, np.int32)
         self._refresh()
@@ -263,10 +273,12 @@ def _empty_slots(keys: int) -> Array:
     return np.full(_table_size(keys), -1, np.int64)
 
 
-def _empty_table(rows: int) -> tuple[Array, Array]:
-    """Tags and row numbers of a table with room for so many rows."""
-    size = _table_size(rows)
-    return np.zeros(size, np.uint64), np.empty(size, np.int32)
+def _empty_table(rows: int) -> Array:
+    """The table of full rows with room for so many rows."""
+    size = 32
+    while size * 3 < rows * 4:
+        size *= 2
+    return np.zeros(size, np.uint32)
 
 
 def _table_size(keys: int) -> int:

@@ -1,9 +1,8 @@
 """What is done to the rows and marks of one relation, compiled.
 
 What      : finding and storing rows, giving and taking marks, collecting rows by view.
-Idea      : a relation's full rows are themselves the keys of a hash table, so every row is stored once; marks tell in
-            which sets it is, and a stored row without marks is simply in none. The table holds a 64-bit tag per row,
-            which for one and two columns is the row itself in disguise, so that a known row costs one memory access.
+Idea      : a relation's full rows are themselves the keys of a hash table (row_table.py), so every row is stored once;
+            marks tell in which sets it is, and a stored row without marks is simply in none.
 Invariant : every row whose marks change inside a transaction is in the journal once (mark TOUCHED).
 Never     : no growth here: relation.py makes room before it calls.
 """
@@ -13,79 +12,11 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.backends.local.compiled import Array, Int, compiled, woven
-from tidelog.backends.local.hashing import link, spread
-from tidelog.backends.local.memory import fetch32, fetch64
+from tidelog.backends.local.hashing import link_all
+from tidelog.backends.local.row_table import BLOCK, append_pairs, append_rows, enter, fetch_rows, probe, row_hash
 
 TOUCHED = np.uint16(1 << 13)
 COUNT, JOURNALLED = 0, 1
-
-_EMPTY, _ONE, _HALF = np.uint64(0), np.uint64(1), np.uint64(32)
-_BLOCK = 64
-
-
-@compiled
-def row_tag(table: Array, at: Int) -> np.uint64:
-    """64 bits that stand for a row, never 0. For rows of one or two columns different rows have different tags."""
-    arity = table.shape[1]
-    if arity <= 2:
-        packed = np.uint64(table[at, 0])
-        if arity == 2:
-            packed = packed << _HALF | np.uint64(table[at, 1])
-        return spread(packed + _ONE)
-    h = np.uint64(arity)
-    for column in range(arity):
-        h = spread(h ^ np.uint64(table[at, column]))
-    return h if h != _EMPTY else _ONE
-
-
-@compiled
-def _probe(table: Array, at: Int, tag: np.uint64, rows: Array, tags: Array, holders: Array) -> Int:
-    """The slot of the stored row equal to `table[at]`, or, less the size of the table, the free slot for it."""
-    arity = rows.shape[1]
-    room = tags.shape[0] - 1
-    place = np.int64(tag & np.uint64(room))
-    while tags[place] != _EMPTY:
-        if tags[place] == tag and (arity <= 2 or _is_same(table, at, rows, holders[place])):
-            return place
-        place = (place + 1) & room
-    return place - tags.shape[0]
-
-
-@compiled
-def _fetch(table: Array, start: Int, stop: Int, tags: Array, holders: Array, ahead: Array) -> None:
-    """Compute the tags of some rows and send for their slots, so that the memory is there when they are probed."""
-    room = np.uint64(tags.shape[0] - 1)
-    for at in range(start, stop):
-        tag = row_tag(table, at)
-        ahead[at - start] = tag
-        fetch64(tags.ctypes.data, np.int64(tag & room))
-        fetch32(holders.ctypes.data, np.int64(tag & room))
-
-
-@compiled
-def _is_same(table: Array, at: Int, rows: Array, row: Int) -> bool:
-    for column in range(rows.shape[1]):  # noqa: SIM110 - a generator does not compile
-        if rows[row, column] != table[at, column]:
-            return False
-    return True
-
-
-@woven
-def _append(
-    table: Array, at: Int, tag: np.uint64, place: Int, rows: Array, marks: Array, tags: Array, holders: Array,
-    indexes: Array, counters: Array,
-) -> Int:  # fmt: skip
-    """Store a row of a table as a new one, without marks."""
-    row = counters[COUNT]
-    counters[COUNT] += 1
-    for column in range(rows.shape[1]):
-        rows[row, column] = table[at, column]
-    marks[row] = 0
-    tags[place] = tag
-    holders[place] = row
-    for i in range(indexes.shape[0]):
-        link(indexes[i], rows.ctypes.data, rows.shape[1], row)
-    return row
 
 
 @woven
@@ -109,39 +40,70 @@ def store_rows(
     table: Array,
     rows: Array,
     marks: Array,
-    tags: Array,
-    holders: Array,
+    slots: Array,
     indexes: Array,
     counters: Array,
     journal: Array,
     care: Int,
     want: Int,
     add: Int,
-    only_new: bool,
     found: Array,
+    ahead: Array,
 ) -> Int:
     """Store the rows of a table and collect those in a view that are not collected yet.
 
     A row is in the view if `marks & care == want`; it then gets the marks `add`, is journalled and collected in
-    `found`. With `add` = 0 a row that occurs twice is collected twice. With `only_new` no row that is stored already
-    is in the view, which saves the look at its marks. Returns how many rows are collected.
+    `found`. With `add` = 0 a row that occurs twice is collected twice. `ahead` is scratch space for BLOCK hashes.
+    Returns how many rows are collected.
     """
     hits = np.int64(0)
-    ahead = np.empty(_BLOCK, np.uint64)
-    for at in range(table.shape[0]):
-        if at % _BLOCK == 0:
-            _fetch(table, at, min(at + _BLOCK, table.shape[0]), tags, holders, ahead)
-        tag = ahead[at % _BLOCK]
-        place = _probe(table, at, tag, rows, tags, holders)
-        if place < 0:
-            place += tags.shape[0]
-            row = _append(table, at, tag, place, rows, marks, tags, holders, indexes, counters)
-        elif only_new:
-            continue
-        else:
-            row = np.int64(holders[place])
-        hits = _collect(row, marks, counters, journal, care, want, add, found, hits)
+    for start in range(0, table.shape[0], BLOCK):
+        stop = min(start + BLOCK, table.shape[0])
+        first = counters[COUNT]
+        fetch_rows(table, start, stop, rows, slots, ahead)
+        for at in range(start, stop):
+            row = probe(table, at, ahead[at - start], rows, slots)
+            if row < 0:
+                place, row = -1 - row, counters[COUNT]
+                counters[COUNT] += 1
+                for column in range(rows.shape[1]):
+                    rows[row, column] = table[at, column]
+                marks[row] = 0
+                enter(slots, place, ahead[at - start], row)
+            hits = _collect(row, marks, counters, journal, care, want, add, found, hits)
+        for i in range(indexes.shape[0]):
+            link_all(indexes[i], rows.ctypes.data, rows.shape[1], first, counters[COUNT])
     return hits
+
+
+@compiled
+def store_new_rows(
+    table: Array,
+    rows: Array,
+    marks: Array,
+    slots: Array,
+    indexes: Array,
+    counters: Array,
+    journal: Array,
+    add: Int,
+    found: Array,
+    ahead: Array,
+) -> Int:
+    """As `store_rows`, with marks to add, where no row that is stored already is in the view: the bulk of most work."""
+    first, arity = counters[COUNT], rows.shape[1]
+    if arity == 2 and table.strides[0] == 2 * table.itemsize and table.strides[1] == table.itemsize:
+        count = append_pairs(table.ctypes.data, table.shape[0], rows.ctypes.data, slots, first, ahead)
+    else:
+        count = append_rows(table, rows, slots, first, ahead)
+    for i in range(indexes.shape[0]):
+        link_all(indexes[i], rows.ctypes.data, arity, first, count)
+    start = counters[JOURNALLED]
+    for i in range(count - first):
+        marks[first + i] = np.uint16(add) | TOUCHED
+        journal[start + i] = found[i] = first + i
+    counters[COUNT] = count
+    counters[JOURNALLED] += count - first
+    return count - first
 
 
 @compiled
@@ -149,8 +111,7 @@ def find_rows(
     table: Array,
     rows: Array,
     marks: Array,
-    tags: Array,
-    holders: Array,
+    slots: Array,
     counters: Array,
     journal: Array,
     care: Int,
@@ -161,9 +122,9 @@ def find_rows(
     """As `store_rows`, but rows that are not stored are passed over."""
     hits = np.int64(0)
     for at in range(table.shape[0]):
-        place = _probe(table, at, row_tag(table, at), rows, tags, holders)
-        if place >= 0:
-            hits = _collect(np.int64(holders[place]), marks, counters, journal, care, want, add, found, hits)
+        row = probe(table, at, row_hash(table, at), rows, slots)
+        if row >= 0:
+            hits = _collect(row, marks, counters, journal, care, want, add, found, hits)
     return hits
 
 
@@ -221,32 +182,6 @@ def settle_rows(journal: Array, size: Int, marks: Array, copied: Int, shift: Int
         born += now > was
         died += was > now
     return born, died
-
-
-@compiled
-def fill_tags(rows: Array, size: Int, tags: Array, holders: Array) -> None:
-    """Enter the first rows of a relation, known to be distinct, into an empty table."""
-    room = tags.shape[0] - 1
-    for row in range(size):
-        tag = row_tag(rows, row)
-        place = np.int64(tag & np.uint64(room))
-        while tags[place] != _EMPTY:
-            place = (place + 1) & room
-        tags[place] = tag
-        holders[place] = row
-
-
-@compiled
-def move_tags(old_tags: Array, old_holders: Array, tags: Array, holders: Array) -> None:
-    """Enter everything of one table into a larger, empty one."""
-    room = tags.shape[0] - 1
-    for i in range(old_tags.shape[0]):
-        if old_tags[i] != _EMPTY:
-            place = np.int64(old_tags[i] & np.uint64(room))
-            while tags[place] != _EMPTY:
-                place = (place + 1) & room
-            tags[place] = old_tags[i]
-            holders[place] = old_holders[i]
 
 
 @compiled
