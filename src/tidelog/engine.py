@@ -291,7 +291,7 @@ class Engine:
         check_names((*insert, *delete))
         before = book = self._book
         if program is not before.program:
-            check(program)
+            check(program, before.program)
             arities.agree(program, self._stored_arity)
             budget.check_time()
             book = before.turned(program)

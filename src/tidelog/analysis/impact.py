@@ -13,9 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from tidelog.errors import UsageError
-from tidelog.language.printer import canonical_text, names, rule_key
+from tidelog.language.printer import canonical_text, given_names, names, rule_key
 from tidelog.language.terms import Aggregate, Program, Rule, atoms
 
 GAIN, LOSE = True, False
@@ -50,8 +51,11 @@ def impact(program: Program, added: Iterable[Rule] = (), removed: Iterable[Rule 
 
 def without(rules: Iterable[Rule], removed: Iterable[Rule | str]) -> list[Rule]:
     """The rules that stay; removing a rule that is not there is refused."""
-    present = [(rule, names(rule)) for rule in rules]
+    rules = list(rules)
     gone = {rule if isinstance(rule, str) else rule_key(rule) for rule in removed}
+    given = [(rule, given_names(rule)) for rule in rules]
+    by_name = gone.issubset(chain.from_iterable(known for _, known in given))
+    present = given if by_name else [(rule, names(rule)) for rule in rules]  # texts are printed only where asked for
     for name in sorted(gone.difference(*(known for _, known in present))):
         raise UsageError.of(
             "E803", f"there is no rule {name}", remedy="give a rule's name or its text; see engine.rules"

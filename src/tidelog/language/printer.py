@@ -153,6 +153,12 @@ def _with_level(term: Term) -> tuple[str, int]:
 
 def names(rule: Rule) -> tuple[str, ...]:
     """What users may call a rule: its name, the name of the statement that it is a part of, its text."""
-    statement, _, part = (rule.name or "").rpartition(".")
-    given = () if rule.name is None else (rule.name, statement) if part.isdigit() and statement else (rule.name,)
-    return (*given, canonical_text(rule), print_rule(rule))
+    return (*given_names(rule), canonical_text(rule), print_rule(rule))
+
+
+def given_names(rule: Rule) -> tuple[str, ...]:
+    """The names that the author of a rule gave it: its own, and that of the statement that it is a part of."""
+    if rule.name is None:
+        return ()
+    statement, _, part = rule.name.rpartition(".")
+    return (rule.name, statement) if part.isdigit() and statement else (rule.name,)

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidelog.maintenance.bf import BackwardForward
-from tidelog.maintenance.costs import Memory, per_round, present, spent
+from tidelog.maintenance.costs import Memory, instances, per_round, present, spent
 from tidelog.maintenance.dred import DRed
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.store import F
@@ -107,7 +107,7 @@ class Auto(Strategy):
 
         An attempt that was cut off is remembered as if it had cost as much as recomputation.
         """
-        before, derivations, rounds = spent(task), sum(task.store.derivations.values()), task.budget.rounds
+        before, known, rounds, facts = spent(task), instances(task), task.budget.rounds, present(task)
 
         def watch(driving: int) -> None:
             if spent(task) - before + memory.density * driving > allowance:
@@ -121,20 +121,21 @@ class Auto(Strategy):
             memory.learn(strategy.name, in_doubt, max(memory.whole(task, present(task)), allowance))
             return False
         if strategy is self._recompute:
-            done = sum(task.store.derivations.values()) - derivations
-            memory.derived(done, task.budget.rounds - rounds, present(task))
+            memory.derived(instances(task) - known, task.budget.rounds - rounds, present(task))
         else:
+            memory.followed(instances(task) - known, facts, present(task))
             memory.learn(strategy.name, in_doubt, spent(task) - before)
         return True
 
     def _insert_only(self, task: Task[F], memory: Memory, facts: int) -> None:
         """Without deletions every strategy is the same semi-naive insertion."""
-        derivations, rounds = sum(task.store.derivations.values()), task.budget.rounds
+        known, rounds = instances(task), task.budget.rounds
         self._bf.maintain(task)
         now = present(task)
-        if now > 2 * facts:
-            done = sum(task.store.derivations.values()) - derivations
-            memory.derived(done, task.budget.rounds - rounds, now - facts)
+        if facts:
+            memory.followed(instances(task) - known, facts, now)
+        else:
+            memory.derived(instances(task) - known, task.budget.rounds - rounds, now)
         insertions = sum(map(len, (*task.gaining, task.asserted))) + len(task.added)
         amount = f"{_counted(insertions, 'insertion')} into {_short(facts)} facts"
         task.counters.choices.append(f"component {task.stage.name}: insertion, {amount}")

@@ -23,6 +23,8 @@ FACT = 3
 """What a fact costs that is derived: it is stored and marked several times."""
 DOUBT = {"overdeleted": 4 * FACT, "checked": 8 * FACT, "proved": FACT, "inserted": FACT}
 """What a fact costs by what happens to it: one in doubt is tried as the head of every rule."""
+_SIGNS = {"insert": 1, "evaluate": 1, "delete": -1, "overdelete": -1}
+"""Whether the derivations of a phase are instances gained or lost; in other phases instances are only looked at."""
 LEARNING = 0.5
 """How much the last attempt counts against those before it."""
 RENEWAL = 64
@@ -33,6 +35,11 @@ def spent(task: Task[F]) -> float:
     """What the update has cost so far."""
     facts = sum(weight * task.counters.values[name] for name, weight in DOUBT.items())
     return sum(task.store.derivations.values()) + facts + per_round(task) * task.budget.rounds
+
+
+def instances(task: Task[F]) -> int:
+    """By how many the update has changed the instances of rules so far, as far as it has seen them come and go."""
+    return sum(_SIGNS.get(phase, 0) * number for (_, phase), number in task.store.derivations.items())
 
 
 def per_round(task: Task[F]) -> float:
@@ -52,9 +59,9 @@ class Memory:
     """What is remembered about one stage."""
 
     density: float = 1.0
-    """Derivations per fact when the stage was last derived as a whole."""
+    """Instances of rules per fact: counted when the whole stage is derived, then followed from update to update."""
     rounds: int = 3
-    """Rounds of that derivation."""
+    """Rounds of the last derivation of the whole stage."""
     costs: dict[tuple[str, int], float] = field(default_factory=dict)
     """Strategy and magnitude of the deletion -> cost."""
     used: dict[int, int] = field(default_factory=dict)
@@ -67,6 +74,11 @@ class Memory:
     def derived(self, derivations: int, rounds: int, facts: int) -> None:
         """Remember that the stage was derived as a whole."""
         self.density, self.rounds = derivations / max(facts, 1), max(rounds, 1)
+
+    def followed(self, gained: int, before: int, now: int) -> None:
+        """Remember that so many instances came (or went, if negative) while the facts became so many."""
+        if now:
+            self.density = max(self.density * before + gained, now) / now
 
     def expected(self, strategy: str, deletions: int) -> float | None:
         """What a strategy is expected to cost: from the nearest magnitude known, growing with the root; else None.

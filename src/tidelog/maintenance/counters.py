@@ -44,14 +44,13 @@ class Counters:
         if number:
             self.values[name] += number
 
-    def collect(self, before: Mapping[tuple[str, str], int], after: Mapping[tuple[str, str], int]) -> None:
-        """Take over what a store derived between two moments, per rule and phase."""
-        for rule_and_phase, number in after.items():
-            more = number - before.get(rule_and_phase, 0)
-            if more:
-                self.derivations[rule_and_phase] += more
-                self.values["derivations"] += more
-                self.values[PHASES[rule_and_phase[1]]] += more
+    def collect(self, derived: Mapping[tuple[str, str], int]) -> None:
+        """Take over what a store derived, per rule and phase."""
+        for rule_and_phase, number in derived.items():
+            if number:
+                self.derivations[rule_and_phase] += number
+                self.values["derivations"] += number
+                self.values[PHASES[rule_and_phase[1]]] += number
 
 
 def stats_of(counters: Counters, rounds: int, strategy: str) -> Stats:

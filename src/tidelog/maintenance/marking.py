@@ -70,7 +70,8 @@ class Marks(Generic[F]):
 
 def look_ahead(store: Store[F], schedule: Schedule, delete: Mapping[str, F], *, passes_on: bool) -> Marks[F]:
     """Mark what the announced deletions will take and touch. Call it between two transactions, and commit after it."""
-    counters, before = Counters(), store.derivations.copy()
+    counters = Counters()
+    store.derivations.clear()
     going = {relation: store.restrict(facts, View(Mark.EXPLICIT)) for relation, facts in delete.items()}
     origins = {relation: facts for relation, facts in going.items() if relation not in schedule.place and facts}
     doomed = store.union(origins.values())
@@ -81,7 +82,7 @@ def look_ahead(store: Store[F], schedule: Schedule, delete: Mapping[str, F], *, 
     counters.add("marked explicit", len(doomed))
     counters.add("marked implicit", len(found))
     counters.add("marks", len(doomed) + len(found))
-    counters.collect(before, store.derivations)
+    counters.collect(store.derivations)
     return Marks(schedule, doomed, frozenset(origins), found, counters)
 
 

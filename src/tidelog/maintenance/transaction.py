@@ -55,7 +55,7 @@ def maintain(
     `previous` is the schedule before the update; an empty `Schedule(())` before the first rules.
     `marks` are those that `look_ahead` placed after the last update; they are used if they fit and always taken away.
     """
-    before = store.derivations.copy()
+    store.derivations.clear()
     run = _Run(store, schedule, strategy, RuleChange.between(previous or schedule, schedule), budget or Budget())
     run.use(marks)
     run.explicit(delete, insert)
@@ -63,7 +63,7 @@ def maintain(
     run.stages()
     if marks is not None:
         marks.clear(store)
-    run.outcome.counters.collect(before, store.derivations)
+    run.outcome.counters.collect(store.derivations)
     return run.outcome
 
 

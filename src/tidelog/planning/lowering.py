@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 
 from tidelog.analysis.closing import closing_literals
@@ -69,13 +70,18 @@ class _Lowering:
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.rules: dict[LoweredRule, None] = {}
         self.groups: dict[str, GroupRule] = {}
-        self._own = {
-            relation: component.relations if component.is_recursive else frozenset()
-            for component in components(rules)
-            for relation in component.relations
-        }
+        self._user_rules = rules
         for rule in rules:
             self.add(rule)
+
+    @cached_property
+    def _own(self) -> dict[str, frozenset[str]]:
+        """For every relation those that recur with it; only aggregates ask."""
+        return {
+            relation: component.relations if component.is_recursive else frozenset()
+            for component in components(self._user_rules)
+            for relation in component.relations
+        }
 
     def add(self, rule: Rule) -> None:
         """Lower one rule of the user."""
