@@ -316,6 +316,7 @@ class Engine:
                 marks=marks,
             )
             outcome.counters.add("ignored deletions", missed)
+            outcome.counters.add("marks", marks.counters.values["marks"] if marks else 0)
             change = self._change(outcome, budget, started)
             entry = self._entry(outcome, come, gone) if self._journals else None
             withdrawn = self._withdrawn(gone)

@@ -11,6 +11,7 @@ Never     : no join, no cleaning, no encoding here: each has a room of its own.
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -101,8 +102,9 @@ class Job:
         self._outbox = Outbox(own / "outbox")
         self._checkpoint = own / "checkpoint"
         self._rejects = RejectsTable(spark, pipeline.rejects, pipeline.on_bad)
-        self._changes = change_sinks(spark, pipeline.sinks)
-        self._relations = relation_sinks(spark, pipeline.sinks)
+        out = sys.stderr if status.takes_stdout else sys.stdout
+        self._changes = change_sinks(spark, pipeline.sinks, out)
+        self._relations = relation_sinks(spark, pipeline.sinks, out)
         self._engine: Engine | None = None
         self._watch = watch
 

@@ -85,7 +85,7 @@ class RejectsTable:
                 problems.append(Problem("E728", f"... and {count - len(problems):,} more bad records"))
             raise PipelineError(problems)
         self.count += count
-        _LOG.warning("%d bad records of %s went to the rejects", count, shown[0].source if shown else "a source")
+        _LOG.warning("bad records of %s: %d", shown[0].source if shown else "a source", count)
         for reject in shown:
             _LOG.warning("rejected %s:%s: %s", readable(reject.file), reject.line, reject.reason)
 

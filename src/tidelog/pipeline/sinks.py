@@ -13,7 +13,6 @@ Codes: E729 a sink that cannot be written.
 from __future__ import annotations
 
 import shutil
-import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -46,14 +45,14 @@ class ChangeSink(Protocol):
         """Take the rows of a version; taking them twice has the effect of taking them once."""
 
 
-def change_sinks(spark: SparkSession, sinks: Sequence[Sink], out: TextIO | None = None) -> list[ChangeSink]:
+def change_sinks(spark: SparkSession, sinks: Sequence[Sink], out: TextIO) -> list[ChangeSink]:
     """The sinks that want changes."""
-    return [_change_sink(spark, sink, out or sys.stdout) for sink in sinks if sink.what == "changes"]
+    return [_change_sink(spark, sink, out) for sink in sinks if sink.what == "changes"]
 
 
-def relation_sinks(spark: SparkSession, sinks: Sequence[Sink], out: TextIO | None = None) -> list[RelationSink]:
+def relation_sinks(spark: SparkSession, sinks: Sequence[Sink], out: TextIO) -> list[RelationSink]:
     """The sinks that want whole relations."""
-    return [RelationSink(spark, sink, out or sys.stdout) for sink in sinks if sink.what == "relations"]
+    return [RelationSink(spark, sink, out) for sink in sinks if sink.what == "relations"]
 
 
 def _change_sink(spark: SparkSession, sink: Sink, out: TextIO) -> ChangeSink:
@@ -83,11 +82,12 @@ class DatabaseChanges:
 
     def __init__(self, spark: SparkSession, sink: Sink) -> None:
         self._spark, self._sink = spark, sink
-        self._last = self._stored()
+        self._last: int | None = None
 
     def publish(self, version: int, rows: Rows) -> None:
         """Add the rows, unless the table has them already."""
-        if version <= self._last:
+        last = self._stored() if self._last is None else self._last
+        if version <= last:
             return
         with _writing(self._sink):
             wanted = _wanted(self._spark, rows, self._sink)
@@ -191,7 +191,9 @@ def _frame(engine: Engine, relation: str, spark: SparkSession) -> DataFrame:
 
 
 def _write(frame: DataFrame, sink: Sink, path: str) -> None:
-    frame.write.format(sink.format).options(**sink.options).mode("overwrite").save(path)
+    """Write a folder anew; in CSV a quote is doubled, as everybody but Spark expects it."""
+    options = {"escape": '"', **sink.options} if sink.format == "csv" else sink.options
+    frame.write.format(sink.format).options(**options).mode("overwrite").save(path)
 
 
 def _forget(folder: str, version: int, keep: int) -> None:

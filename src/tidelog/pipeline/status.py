@@ -49,6 +49,11 @@ class Status:
             partial.write_text(self.registry.render(), encoding="utf-8")
             partial.replace(self._file)
 
+    @property
+    def takes_stdout(self) -> bool:
+        """Whether programs read events from stdout, so that nothing else may go there."""
+        return isinstance(self._viewer, JsonEvents)
+
     def close(self) -> None:
         """No more events come."""
         self._viewer.close()
@@ -156,7 +161,7 @@ def sentence(kind: str, told: Mapping[str, Any]) -> str:
     """An event in words."""
     match kind:
         case "source":
-            return f"{told['relation']}({told['types']}): {told['count']:,} facts read"
+            return f"{told['relation']}({told['types']}): {_counted(told['count'], 'fact')} read"
         case "backend":
             return f"backend {told['backend']}: {told['reason']}"
         case "loaded":
