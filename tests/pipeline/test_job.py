@@ -1,5 +1,7 @@
 """The main job, in this process: what comes out of the feed is what is in the state, however a run was interrupted."""
 
+import random
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -10,6 +12,14 @@ from tidelog.cli import main
 from tidelog.errors import PipelineError, StateError
 from tidelog.pipeline.whole_feed import whole_feed
 from tidelog.state import log
+
+
+def forget_last_commit(place):
+    """Spark did not get to note that its last micro-batch is done, and brings it again."""
+    folder = place.folder / "state/_pipeline/checkpoint/commits"
+    last = max(folder.glob("[0-9]*"), key=lambda file: int(file.name))
+    last.unlink()
+    last.with_name(f".{last.name}.crc").unlink()
 
 
 def test_load_follow_restart_and_replay(spark, tmp_path):
@@ -32,11 +42,7 @@ def test_load_follow_restart_and_replay(spark, tmp_path):
     before = place.feed()
     assert summed(before) == facts(engine)
 
-    commits = sorted(
-        (tmp_path / "p/state/_pipeline/checkpoint/commits").glob("[0-9]*"), key=lambda file: int(file.name)
-    )
-    commits[-1].unlink()
-    commits[-1].with_name(f".{commits[-1].name}.crc").unlink()
+    forget_last_commit(place)
     again, seen = place.run(spark)
     assert [one["part"] for one in seen.of("known")] == [0, 1, 2]
     assert seen.of("batch") == []
@@ -53,6 +59,24 @@ def test_load_follow_restart_and_replay(spark, tmp_path):
     assert len(last["loop"]) == 0
     last.verify()
     assert summed(place.feed()) == facts(last) == facts(tl.Engine.open(tmp_path / "p/state"))
+
+
+@pytest.mark.parametrize("rounds", [3, pytest.param(50, marks=pytest.mark.long)])
+def test_every_micro_batch_can_come_again(spark, tmp_path, rounds):
+    """Figure 11 of the guarantees: after each of them the stream's memory of it is taken away; nothing changes."""
+    place, draw = Place(tmp_path / "p"), random.Random(rounds)
+    for number in range(rounds):
+        for part in range(draw.randint(1, 2)):
+            pairs = [["edge", f"n{draw.randrange(9)}", f"n{draw.randrange(9)}"] for _ in range(4)]
+            place.update(f"{number:03}-{part}", {"insert": pairs[:3], "delete": pairs[3:]})
+        engine, _ = place.run(spark)
+        before = place.feed()
+        forget_last_commit(place)
+        again, seen = place.run(spark)
+        assert len(seen.of("known")) > 0
+        assert (again.version, facts(again), place.feed()) == (engine.version, facts(engine), before)
+    again.verify()
+    assert summed(before) == facts(again)
 
 
 def test_the_rule_file_is_compared_with_what_it_said(spark, tmp_path):
