@@ -43,16 +43,26 @@ class NoEstimates:
         return 0
 
 
-def order(rule: LoweredRule, first: int | None, bound: Iterable[Variable], estimates: Estimates) -> tuple[int, ...]:
+def order(
+    rule: LoweredRule,
+    first: int | None,
+    bound: Iterable[Variable],
+    estimates: Estimates,
+    leading: int | None = None,
+) -> tuple[int, ...]:
     """The positions of the body's literals in the order of evaluation, without the driving one `first`.
 
-    A driving negated atom stays in the order: its own absence is tested too.
+    A driving negated atom stays in the order: its own absence is tested too. The atom `leading`, if given, comes before
+    all others.
     """
+    placed: list[int] = []
+    if leading is not None:
+        placed.append(leading)
+        bound = (*bound, *variables(rule.body[leading]))
     agenda = _Agenda(rule, bound, estimates)
     for position, literal in enumerate(rule.body):
-        if position != first or isinstance(literal, Negation):
+        if position != leading and (position != first or isinstance(literal, Negation)):
             agenda.add(position)
-    placed: list[int] = []
     while (chosen := agenda.next()) is not None:
         placed.append(chosen)
     return tuple(placed)

@@ -46,10 +46,11 @@ def plan_literal(rule: LoweredRule, literal: int, estimates: Estimates) -> Plan:
     return Plan(rule, Driver.LITERAL, literal, atom.relation, columns, steps, head, slots.count)
 
 
-def plan_head(rule: LoweredRule, estimates: Estimates) -> Plan:
+def plan_head(rule: LoweredRule, estimates: Estimates, leading: int | None = None) -> Plan:
     """The plan that starts from facts of the head: the supports of given facts.
 
-    A head term that is computed cannot be inverted: its value is bound and compared at the end.
+    A head term that is computed cannot be inverted: its value is bound and compared at the end. If given, the atom
+    `leading` is joined first, whatever the estimates say.
     """
     slots = _Slots()
     stand_ins: list[Term] = []
@@ -61,9 +62,18 @@ def plan_head(rule: LoweredRule, estimates: Estimates) -> Plan:
         else:
             stand_ins.append(term)
     columns = slots.columns(stand_ins)
-    steps, head = _body(rule, None, slots, estimates)
+    steps, head = _body(rule, None, slots, estimates, leading)
     last = tuple(Test("=", slots.known(variable), slots.expression(call)) for variable, call in tests)
     return Plan(rule, Driver.HEAD, None, rule.head.relation, columns, steps + last, head, slots.count)
+
+
+def other_leading(plan: Plan) -> int | None:
+    """The atom that might as well be joined first with given heads: the last one that has a column of the head."""
+    given = set(variables(plan.rule.head))
+    for step in reversed(plan.steps[1:]):
+        if isinstance(step, Join) and not given.isdisjoint(variables(plan.rule.body[step.literal])):
+            return step.literal
+    return None
 
 
 def plan_all(rule: LoweredRule, estimates: Estimates) -> Plan:
@@ -130,12 +140,12 @@ class _Slots:
 
 
 def _body(
-    rule: LoweredRule, driving: int | None, slots: _Slots, estimates: Estimates
+    rule: LoweredRule, driving: int | None, slots: _Slots, estimates: Estimates, leading: int | None = None
 ) -> tuple[tuple[Step, ...], tuple[Expression, ...]]:
     """The steps of a plan after its driver, and the head."""
     steps: list[Step] = []
     needed = _needed(rule)
-    for position in order(rule, driving, slots.variables, estimates):
+    for position in order(rule, driving, slots.variables, estimates, leading):
         is_before = driving is not None and position < driving
         match rule.body[position]:
             case Atom(relation, terms):

@@ -57,3 +57,18 @@ def test_derivations_are_counted_rule_by_rule() -> None:
     assert derivations == {("one", "insert"): 1, ("two", "insert"): 2}
     lost = engine.apply(delete={"d": [(1, 1)]}).stats.derivations
     assert lost == {("two", "delete"): 1, ("three", "delete"): 1, ("two", "backward"): 1}
+
+
+@pytest.mark.parametrize("leads", ["a", "b"])
+def test_whichever_order_of_joins_wins_the_race_the_same_facts_fall(leads: str) -> None:
+    """Many facts in doubt are checked in the order that has less to look at; it is the other one in the mirror."""
+    size = 80
+    spokes, rays = [(x, 0) for x in range(size)], [(0, z) for z in range(size)]
+    many = [(x, y) for x in range(size) for y in range(1, 40)]
+    left, right = ([], many) if leads == "a" else (many, [])
+    engine = tl.Engine("out(x, z) :- a(x, y), b(y, z). out(x, z) :- c(x, z).", strategy="dred")
+    engine.apply(insert={"a": spokes + left, "b": rays + right, "c": [(3, 4)]})
+    change = engine.apply(delete={"a": spokes} if leads == "a" else {"b": rays})
+    assert change.stats.overdeleted >= 4096
+    assert set(engine["out"]) == {(3, 4)}
+    engine.verify()

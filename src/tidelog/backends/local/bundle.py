@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +32,8 @@ _UNFINISHED = -1
 @allocating
 def _run_one(
     driving: Array, part: Array, arrays: tuple[Array, ...], chosen: Array, limit: Int, table: Array
-) -> tuple[Int, bool]:
-    """Run one program of the bundle from the start: how many rows it writes, and whether that is all."""
+) -> tuple[Int, bool, Int]:
+    """Run one program of the bundle from the start: how many rows it writes, whether that is all, and the work."""
     loads, code, starts, registers, _ = arrays
     state = np.array(machine.START)
     steps = starts[part[_STARTS] : part[_STARTS + 1]]
@@ -48,7 +49,7 @@ def _run_one(
         chosen,
         table,
     )
-    return written, state[machine.POSITION] >= driving.shape[0]
+    return written, state[machine.POSITION] >= driving.shape[0], state[machine.LOOKED]
 
 
 @allocating
@@ -63,7 +64,7 @@ def _run_all(driving: Array, parts: Array, order: Array, arrays: tuple[Array, ..
         counts[i] = _UNFINISHED
         if room > 0:
             own = table[used : used + room * width].reshape((room, width))
-            written, is_done = _run_one(driving, part, arrays, chosen, UNLIMITED, own)
+            written, is_done, _ = _run_one(driving, part, arrays, chosen, UNLIMITED, own)
             if is_done:
                 counts[i] = written
                 used += written * width
@@ -72,9 +73,12 @@ def _run_all(driving: Array, parts: Array, order: Array, arrays: tuple[Array, ..
 
 @allocating
 def _prove_all(
-    driving: Array, parts: Array, order: Array, arrays: tuple[Array, ...], counts: Array, proved: Array
+    driving: Array, parts: Array, order: Array, arrays: tuple[Array, ...], counts: Array, looked: Array, proved: Array
 ) -> None:
-    """Mark the driving rows that some program matches; counts the rows that each program was the first to match."""
+    """Mark the driving rows that some program matches; counts the rows that each program was the first to match.
+
+    `looked` gets the candidates that each program looked at, by which orders of joins can be compared.
+    """
     chosen = np.zeros(1, np.int64)
     table = np.empty((driving.shape[0], 1), np.int32)
     places = np.empty(driving.shape[0], np.int64)
@@ -89,10 +93,23 @@ def _prove_all(
         counts[i] = 0
         if left == 0:
             continue
-        written, is_done = _run_one(waiting[:left], parts[order[i]], arrays, chosen, 1, table)
+        written, is_done, looked[order[i]] = _run_one(waiting[:left], parts[order[i]], arrays, chosen, 1, table)
         for at in range(written):
             proved[places[table[at, 0]]] = True
         counts[i] = written if is_done else _UNFINISHED - written
+
+
+class Proofs(NamedTuple):
+    """What a bundle says about rows that may be heads of instances."""
+
+    proved: Array
+    """Which rows are."""
+    hits: list[tuple[Executable, int]]
+    """How many an executable was the first to prove."""
+    unfinished: list[Executable]
+    """Executables that have to run by themselves over the rows that are not proved."""
+    looked: Array
+    """How many candidates each executable looked at."""
 
 
 class Bundle:
@@ -128,11 +145,12 @@ class Bundle:
                 yield executable, scratch[used : used + count * width].reshape(count, width)
                 used += count * width
 
-    def proved(self, driving: Array) -> tuple[Array, list[tuple[Executable, int]], list[Executable]]:
-        """Which rows are proved, by which executable how many, and the executables that have to run by themselves."""
+    def proved(self, driving: Array) -> Proofs:
+        """Which rows are the head of an instance of any executable."""
         self._refresh()
         counts, proved = np.empty(len(self._order), np.int64), np.zeros(len(driving), np.bool_)
-        _prove_all(driving, self._parts, self._order, self._arrays, counts, proved)
+        looked = np.zeros(len(self.executables), np.int64)
+        _prove_all(driving, self._parts, self._order, self._arrays, counts, looked, proved)
         hits, unfinished = [], []
         for number, count in zip(self._order.tolist(), counts.tolist()):
             executable = self.executables[number]
@@ -140,7 +158,7 @@ class Bundle:
                 unfinished.append(executable)
             if count not in (0, _UNFINISHED):
                 hits.append((executable, count if count > 0 else _UNFINISHED - count))
-        return proved, hits, unfinished
+        return Proofs(proved, hits, unfinished, looked)
 
     def _refresh(self) -> None:
         """Leave out what cannot match, because a relation is empty, and write current addresses into the programs."""

@@ -29,8 +29,8 @@ EQUAL, DIFFERENT, COPY = 8, 9, 10
     OPERATION, ROWS, ARITY, MARKS, CARE, WANT, SLOTS, ROOM, LINKS, COUNT, ROW_REGISTER, KEY_PAIRS, ACTIONS, DETAILS,
 ) = range(14)  # fmt: skip
 BIND, CHECK = 0, 1
-POSITION, DEPTH, EMITTED, ENTERING = 0, 1, 2, 3
-START = (0, -1, 0, 0)
+POSITION, DEPTH, EMITTED, ENTERING, LOOKED = 0, 1, 2, 3, 4
+START = (0, -1, 0, 0, 0)
 FUEL = 1 << 26
 
 _WORD = np.int64(0xFFFFFFFF)
@@ -255,7 +255,8 @@ def run(
     """Run until the driving rows are used up or the table is full; returns the number of rows written.
 
     `state` holds the driving position, the depth (-1 between driving rows), the matches written for this driving row,
-    and whether the step at that depth begins; the run is done when the position reaches the number of driving rows.
+    whether the step at that depth begins, and how many candidates were looked at so far; the run is done when the
+    position reaches the number of driving rows.
     At most `limit` matches are written per driving row. A run also stops after FUEL candidates, so that whoever watches
     over budgets is asked now and then. `cursors` has two entries per step.
     """
@@ -306,4 +307,5 @@ def run(
         if depth < 0:
             position += 1
     state[POSITION], state[DEPTH], state[EMITTED], state[ENTERING] = position, depth, emitted, entering
+    state[LOOKED] += FUEL - fuel
     return written

@@ -9,7 +9,7 @@ Never     : no facts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -24,7 +24,7 @@ from tidelog.language.terms import Atom, Negation
 from tidelog.planning.join_order import Estimates
 from tidelog.planning.lowered import LoweredRule, Stage
 from tidelog.planning.plan import Driver, Plan
-from tidelog.planning.planner import plan_all, plan_head, plan_literal
+from tidelog.planning.planner import other_leading, plan_all, plan_head, plan_literal
 from tidelog.planning.views import Matching
 
 _SAMPLE = 256
@@ -98,6 +98,8 @@ class Preparation:
         self._plans: dict[tuple[int, Driver, int | None], Plan] = {}
         self._executables: dict[tuple[int, int, int], Executable] = {}
         self._crews: dict[tuple[str, Driver, int], Crew] = {}
+        self._rivals: dict[tuple[str, Matching], Crew | None] = {}
+        self._mixed: dict[tuple[str, Matching, tuple[bool, ...]], Crew] = {}
         self._alive: list[object] = []
         self._steps = 0
         self.driven: dict[str, list[tuple[LoweredRule, int]]] = {}
@@ -122,7 +124,7 @@ class Preparation:
                 self._forget()
             plan = self._plan(rule, driver, literal)
             self._steps += len(plan.steps)
-            found = Executable(plan, matching, self.stage.relations, self._relation_of, self._dictionary)
+            found = self._made(plan, matching)
             self._executables[key] = found
             self._alive.extend((rule, matching))
         return found
@@ -141,6 +143,42 @@ class Preparation:
             self._alive.append(matching)
         return found
 
+    def rivals(self, relation: str, matching: Matching) -> Crew | None:
+        """As the crew of heads, but with other orders of joins; None if there is not one rule that has another."""
+        key = (relation, matching)
+        if key not in self._rivals:
+            usual = [one.plan for one in self._simple(relation, matching)]
+            others = [self._other_order(plan) for plan in usual]
+            is_new = any(other is not plan for other, plan in zip(others, usual))
+            self._rivals[key] = Crew.of([self._made(plan, matching) for plan in others]) if is_new else None
+        return self._rivals[key]
+
+    def mixed(self, relation: str, matching: Matching, are_rivals: tuple[bool, ...]) -> Crew:
+        """The crew of heads with some executables replaced by their rivals."""
+        key = (relation, matching, are_rivals)
+        found = self._mixed.get(key)
+        if found is None:
+            usual, rivals = self.crew(relation, Driver.HEAD, matching), self.rivals(relation, matching)
+            assert usual.bundle is not None
+            assert rivals is not None
+            assert rivals.bundle is not None
+            pairs = zip(usual.bundle.executables, rivals.bundle.executables, are_rivals)
+            plans = [rival.plan if is_rival else own.plan for own, rival, is_rival in pairs]
+            found = Crew.of([*(self._made(plan, matching) for plan in plans), *usual.others])
+            self._mixed[key] = found
+        return found
+
+    def _simple(self, relation: str, matching: Matching) -> Sequence[Executable]:
+        bundle = self.crew(relation, Driver.HEAD, matching).bundle
+        return bundle.executables if bundle is not None else ()
+
+    def _other_order(self, plan: Plan) -> Plan:
+        leading = other_leading(plan)
+        return plan if leading is None else plan_head(plan.rule, self._sizes, leading)
+
+    def _made(self, plan: Plan, matching: Matching) -> Executable:
+        return Executable(plan, matching, self.stage.relations, self._relation_of, self._dictionary)
+
     def forget_if_outgrown(self) -> None:
         """Plan anew when a relation has become eight times larger or smaller since it was planned for."""
         for name, size in self._planned_at.items():
@@ -151,8 +189,9 @@ class Preparation:
                 return
 
     def _forget(self) -> None:
-        for kept in (self._plans, self._executables, self._crews, self._planned_at, self._alive):
+        for kept in (self._plans, self._executables, self._crews, self._rivals, self._mixed, self._planned_at):
             kept.clear()
+        self._alive.clear()
         self._steps = 0
 
     def _plan(self, rule: LoweredRule, driver: Driver, literal: int | None) -> Plan:

@@ -61,9 +61,9 @@ class Runner:
         self.on_progress()
         proved, alone = np.zeros(len(driving), np.bool_), crew.others
         if crew.bundle is not None:
-            proved, hits, unfinished = crew.bundle.proved(driving)
-            alone = [*unfinished, *alone]
-            for executable, count in hits:
+            proofs = crew.bundle.proved(driving)
+            proved, alone = proofs.proved, [*proofs.unfinished, *alone]
+            for executable, count in proofs.hits:
                 self.derivations[executable.plan.rule.key, phase] += count
         for executable in alone:
             waiting = np.flatnonzero(~proved)
