@@ -1,6 +1,6 @@
 """Engines on Spark for tests: settings that force each way of working, on data that are small.
 
-What      : `driver` sets how much the driver may hold while a test runs; `kept_by` and `jobs_of` ask Spark.
+What      : `driver` sets how much the driver may hold while a test runs; the others ask Spark what it holds.
 Idea      : `PAGED` brings nothing as a whole and forgets everything after each update, so that every look-up goes to
             Spark; `BULK` lets nothing be small, so that every stage is derived where its facts are.
 """
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 HELD: Mapping[str, int] = {}
 PAGED: Mapping[str, int] = {"relation": 0, "kept": 0, "overlay": 0}
@@ -18,9 +18,12 @@ BULK: Mapping[str, int] = {"relation": 0, "kept": 0, "overlay": 0, "change": 0, 
 
 
 @contextmanager
-def driver(spark: SparkSession, capacity: Mapping[str, int], partitions: int = 3) -> Iterator[None]:
-    """The session with these capacities and so many partitions."""
-    settings = {f"spark.tidelog.driver.{name}": str(value) for name, value in capacity.items()}
+def driver(
+    spark: SparkSession, capacity: Mapping[str, int], partitions: int = 3, options: Mapping[str, str] | None = None
+) -> Iterator[None]:
+    """The session with these capacities, so many partitions and further settings."""
+    settings = dict(options or {})
+    settings |= {f"spark.tidelog.driver.{name}": str(value) for name, value in capacity.items()}
     settings["spark.sql.shuffle.partitions"] = str(partitions)
     settings["spark.sql.adaptive.enabled"] = (
         "false"  # adaptive shuffles take a job each, which small facts do not repay
@@ -41,6 +44,18 @@ def driver(spark: SparkSession, capacity: Mapping[str, int], partitions: int = 3
 def kept_by(spark: SparkSession) -> int:
     """How many sets of blocks Spark keeps."""
     return int(spark.sparkContext._jsc.getPersistentRDDs().size())
+
+
+def blocks_of(spark: SparkSession) -> int:
+    """How many blocks Spark keeps in all, as its user interface counts them."""
+    context = spark.sparkContext._jsc.sc()
+    context.listenerBus().waitUntilEmpty()
+    return sum(int(each.numCachedPartitions()) for each in context.getRDDStorageInfo())
+
+
+def plan_size(frame: DataFrame) -> int:
+    """How many operators the plan of a DataFrame has."""
+    return len(frame._jdf.queryExecution().optimizedPlan().toString().splitlines())
 
 
 def jobs_of(spark: SparkSession) -> int:

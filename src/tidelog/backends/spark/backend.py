@@ -9,7 +9,7 @@ Never     : no strategy and no program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pyarrow as pa
@@ -20,6 +20,7 @@ from tidelog.backends.backend import Flags
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.local.compiled import Array
 from tidelog.backends.local.facts import LocalFacts
+from tidelog.backends.local.grouping import distinct_rows
 from tidelog.backends.spark import frames, ids
 from tidelog.backends.spark.cold import ColdRelation, rebased
 from tidelog.backends.spark.encoding import check_shape, encoded
@@ -30,6 +31,7 @@ from tidelog.backends.spark.store import SparkFacts, SparkStore
 from tidelog.backends.spark.tables import FewFacts, ManyFacts
 from tidelog.backends.spark.working import Lease, Working
 from tidelog.changes.change import FactTable
+from tidelog.changes.tables import to_table
 from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.limits import Budget
 from tidelog.maintenance.bulk import TooLargeError
@@ -76,15 +78,27 @@ class SparkBackend(LocalBackend):
         return found
 
     def find(self, relation: str, source: object, arity: int | None) -> LocalFacts:
-        """Those of the facts that are in the materialisation."""
+        """Those of the facts that are in the materialisation.
+
+        A constant that the driver's dictionary lacks may well be in facts on Spark, so it is encoded, not looked up.
+        """
         if not isinstance(source, DataFrame):
-            return super().find(relation, source, arity)
+            return self._found(relation, self._encoded(to_table(source, relation, arity)))
         arity = len(source.columns) if arity is None else arity
         facts, rows = self._received(relation, source, None, arity)
         if rows is not None:
-            return self.store.find(relation, rows)
-        found = self.store.restrict(self.store.include(relation, arity, facts), OLD)
+            return self._found(relation, rows)
+        given = self.store.include(relation, arity, facts)
+        found = self.store.restrict(given, OLD)
         frames.release(facts)
+        self.missed += len(given) - len(found)
+        return found
+
+    def _found(self, relation: str, rows: Array) -> LocalFacts:
+        """Those of the rows that are facts; the others are counted."""
+        distinct = distinct_rows(np.ascontiguousarray(rows)) if rows.shape[1] else rows[:1]
+        found = self.store.find(relation, distinct)
+        self.missed += len(distinct) - len(found)
         return found
 
     def _received(
@@ -104,8 +118,10 @@ class SparkBackend(LocalBackend):
     def watch(self, budget: Budget) -> None:
         """Charge further work to this budget, and stop what would fill the driver."""
         self._jobs.begin()
-        store = self.store
+        self.missed = 0
+        _, store = self._jobs.spark, self.store
         store.freshen()
+        store.bulk = []
 
         def charge() -> None:
             budget.check_time()
@@ -123,6 +139,21 @@ class SparkBackend(LocalBackend):
         """Write what changed, then make it the version that readers see."""
         store, before = self.store, self.store.cold
         after = dict(before)
+        try:
+            self._write(after)
+        except BaseException:
+            _release(after, keeping=before)
+            raise
+        store.cold = after
+        is_crowded = bool(store.working) or (store.held > store.capacity.kept and not store.has_marks)
+        super().commit()
+        if is_crowded:
+            store.forget()
+        _release(before, keeping=after)
+
+    def _write(self, after: dict[str, ColdRelation]) -> None:
+        """Replace the relations that this transaction has changed, and keep the texts that they need."""
+        store, before = self.store, self.store.cold
         for name, (states, growth) in store.changes().items():
             changed = store.committed(name, store.relations[name].arity).changed(states, growth)
             after[name] = changed.compacted(self._jobs) if changed.is_ripe(store.capacity.overlay) else changed
@@ -130,14 +161,6 @@ class SparkBackend(LocalBackend):
             after[name] = rebased(self._jobs, name, working.arity, working.committed)
         if any(cold is not before.get(name) for name, cold in after.items()):
             store.constants.flush_if_many()
-        store.cold = after
-        is_crowded = bool(store.working) or (store.held > store.capacity.kept and not store.has_marks)
-        super().commit()
-        if is_crowded:
-            store.forget()
-        for name, cold in before.items():
-            if after[name].base is not cold.base:
-                frames.release(cold.base)
 
     def rollback(self) -> None:
         """Undo everything since the last commit."""
@@ -160,6 +183,7 @@ class SparkBackend(LocalBackend):
         if cold.size <= self.store.capacity.relation or cold.base is None:
             rows = self._here(cold, View(Mark.WAS_EXPLICIT) if is_explicit else OLD)
             return FewFacts(rows, cold.arity, self._jobs, self.store.constants)
+        _ = self._jobs.spark
         if not is_explicit:
             return self._table_of(cold.frame(self._jobs), cold.size, cold.arity, cold)
         explicit = cold.frame(self._jobs).where("explicit")
@@ -221,6 +245,7 @@ class SparkBackend(LocalBackend):
 
     def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
         """Recompute everything from the explicit facts as Spark has them, and compare."""
+        _ = self._jobs.spark
         self.store.forget()
         if sum(cold.size for cold in self.store.cold.values()) <= self.store.capacity.change:
             self.store.ensure_whole(self.store.cold)
@@ -251,3 +276,11 @@ class SparkBackend(LocalBackend):
         missing, extra = (self._many(arity, both.facts(view)) for view in (INSERTED, DELETED))
         both.release()
         return missing, extra
+
+
+def _release(relations: Mapping[str, ColdRelation], *, keeping: Mapping[str, ColdRelation]) -> None:
+    """Free the bases that the relations of another version do not use."""
+    used = {id(cold.base) for cold in keeping.values()}
+    for cold in relations.values():
+        if id(cold.base) not in used:
+            frames.release(cold.base)

@@ -14,18 +14,17 @@ Departures: from textbook rounds: a shard does not wait for the others while it 
 
 from __future__ import annotations
 
-import tempfile
 import uuid
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import reduce
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from tidelog.backends.spark import bulk_sizes, frames
+from tidelog.backends.spark import bulk_sizes, frames, table_files
 from tidelog.backends.spark.bulk_plan import BulkPlan, Sizes, plan
 from tidelog.backends.spark.bulk_split import in_steps, is_step
 from tidelog.backends.spark.jobs import Jobs
@@ -43,14 +42,19 @@ class BulkOptions:
     """What may be tuned.
 
     Relations below with at most `small` facts, and patterns of the stage's own with at most `few`, are given to every
-    shard; keys are searched for hot ones from `skew_from` facts on. `directory` is where shards keep their facts
-    between rounds: reachable by every executor under this address; on one machine a temporary one.
+    shard; keys are searched for hot ones from `skew_from` facts on.
     """
 
     small: int = 5_000_000
     few: int = 20_000
     skew_from: int = 1_000_000
-    directory: str | None = None
+
+    @staticmethod
+    def of(spark: SparkSession) -> BulkOptions:
+        """What the session's settings `spark.tidelog.bulk.<name>` say."""
+        names = (each.name for each in fields(BulkOptions))
+        settings = {name: spark.conf.get(f"spark.tidelog.bulk.{name}", None) for name in names}
+        return BulkOptions(**{name: int(value) for name, value in settings.items() if value is not None})
 
 
 @dataclass
@@ -113,7 +117,7 @@ def fixpoint(
         return None
     inputs = {**lower, **seeds}
     planned = bulk_sizes.with_hot_keys(jobs, planned, inputs, known, partitions, chosen.skew_from)
-    files = None if planned.is_local else _folder(jobs, chosen)
+    files = None if planned.is_local else _folder(jobs)
     if files is None and not planned.is_local:
         return None
     run = _Run(jobs, planned, inputs, partitions, limits or Limits(), files, on_round)
@@ -274,15 +278,7 @@ def _as_bytes(table: pa.Table) -> bytes:
     return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
 
 
-def _folder(jobs: Jobs, options: BulkOptions) -> ShardFiles | None:
+def _folder(jobs: Jobs) -> ShardFiles | None:
     """A folder for the shards' files; None if there is none that every executor reaches."""
-    directory = options.directory
-    if directory is None:
-        context = getattr(jobs.spark, "_sc", None)
-        if context is None or not str(context.master).startswith("local"):
-            directory = context.getCheckpointDir() if context is not None else None
-            if directory is None:
-                return None
-        else:
-            directory = tempfile.mkdtemp(prefix="tidelog-bulk-")
-    return ShardFiles(f"{directory.rstrip('/')}/{uuid.uuid4().hex}")
+    directory = table_files.folder(jobs.spark)
+    return ShardFiles(f"{directory.rstrip('/')}/{uuid.uuid4().hex}") if directory is not None else None

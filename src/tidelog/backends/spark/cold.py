@@ -95,9 +95,10 @@ class ColdRelation:
         present = np.array([fact for fact, state in self.overlay.items() if state != GONE], np.int64)
         fresh = [len(set(column)) for column in present.reshape(-1, self.width).T.tolist()]
         known = self.distinct or (0,) * self.width
+        partitions = int(jobs.spark.conf.get("spark.sql.shuffle.partitions") or 2)
         return replace(
             self,
-            base=frames.keep(jobs, self.frame(jobs)),
+            base=frames.keep(jobs, self.frame(jobs).coalesce(partitions)),  # or every overlay adds some for good
             based=self.size,
             overlay={},
             measured=self.measured if self.based else self.size,

@@ -36,7 +36,6 @@ class Constants:
         self.dictionary = dictionary
         self._jobs = jobs
         self._stored: DataFrame | None = None
-        self._kept: DataFrame | None = None
         self._waiting: dict[int, str] = {}
         self._longs: Ids = np.empty(0, np.int64)
         self._local: dict[int, int] = {}
@@ -130,8 +129,8 @@ class Constants:
         clash = self._jobs.run(lambda: kept.where(F.col("text") != F.col("other")).limit(1).toArrow())
         if clash.num_rows:
             raise _collision(*(clash.column(name)[0].as_py() for name in ("text", "other")))
-        frames.release(self._kept)
-        self._kept, self._stored, self._waiting = kept, kept.select("id", "text"), {}
+        frames.release(self._stored)
+        self._stored, self._waiting = frames.part(kept, ["id", "text"]), {}
 
     def flush_if_many(self) -> None:
         """Move texts from the driver to Spark when many wait."""

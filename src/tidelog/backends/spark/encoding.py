@@ -79,7 +79,7 @@ def encoded(jobs: Jobs, constants: Constants, frame: DataFrame, relation: str) -
     kept = frames.keep(jobs, plain.select(*columns, *texts).distinct())
     size = _checked(jobs, kept, kinds, relation)
     constants.add(_texts(kept, kinds))
-    return kept.select(*frames.names(len(kinds))), size
+    return frames.part(kept, frames.names(len(kinds))), size
 
 
 def _checked(jobs: Jobs, kept: DataFrame, kinds: list[DataType], relation: str) -> int:

@@ -41,6 +41,7 @@ def fetch(jobs: Jobs, wanted: Sequence[Wanted]) -> list[tuple[ColdRelation, Ids,
     asked = [look_up for look_up in wanted if look_up.relation.base is not None]
     if not asked:
         return []
+    _ = jobs.spark  # no part can be described for a session that is stopped
     width = max(look_up.relation.width for look_up in asked)
     parts = [_answer(jobs, look_up, number, width) for number, look_up in enumerate(asked)]
     table = jobs.run(lambda: reduce(DataFrame.unionAll, parts).toArrow())

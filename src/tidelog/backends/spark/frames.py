@@ -2,22 +2,26 @@
 
 What      : small tables become DataFrames; results are kept and forget how they were made; what is replaced is freed.
 Idea      : SPARK.md, fixpoint loops: a plan that grows with every round doubles its planning time, so every kept result
-            is a checkpoint, a reliable one where the session has a directory for that.
-Invariant : a kept DataFrame reads stored blocks only. Facts are columns c0, c1, ... of longs: names of users never
-            become Spark's.
+            is cut off: as blocks where no executor can be lost, else as table files; where no folder for these is
+            known, as blocks on two executors.
+Invariant : a kept DataFrame reads stored blocks or files only. Facts are columns c0, c1, ... of longs: names of users
+            never become Spark's.
 Never     : no relations, no marks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from tidelog.backends.spark import table_files
 from tidelog.backends.spark.ids import Ids
 from tidelog.backends.spark.jobs import Jobs
 
@@ -41,17 +45,38 @@ def to_ids(table: pa.Table, columns: Sequence[str]) -> Ids:
 
 
 def keep(jobs: Jobs, frame: DataFrame) -> DataFrame:
-    """The same rows, computed now and cut from their lineage."""
-    context = getattr(jobs.spark, "_sc", None)
-    is_reliable = context is not None and context.getCheckpointDir() is not None
-    return jobs.run(lambda: frame.checkpoint(eager=True) if is_reliable else frame.localCheckpoint(eager=True))
+    """The same rows, computed now and cut from their lineage; a lost executor loses none of them if files can help."""
+    if not table_files.loses_executors(jobs.spark):
+        return jobs.run(lambda: frame.localCheckpoint(eager=True))
+    where = table_files.folder(jobs.spark)
+    if where is None:
+        return jobs.run(lambda: frame.localCheckpoint(eager=True, storageLevel=StorageLevel.MEMORY_AND_DISK_2))
+    kept, path = jobs.run(lambda: table_files.write(frame, where))
+    _paths[kept] = path
+    return kept
+
+
+def part(kept: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """Some columns of a kept DataFrame; releasing the part releases the whole."""
+    chosen = kept.select(*columns)
+    _wholes[chosen] = kept
+    return chosen
 
 
 def release(frame: DataFrame | None) -> None:
-    """Free the blocks of a kept DataFrame; harmless if they are gone."""
+    """Free what a kept DataFrame holds; harmless if it is gone."""
     if frame is None:
         return
+    whole = _wholes.pop(frame, frame)
+    path = _paths.pop(whole, None)
     try:
-        frame._jdf.queryExecution().logical().rdd().unpersist(False)
-    except (Py4JError, PySparkException, AttributeError, TypeError):
-        frame.unpersist()
+        if path is not None:
+            table_files.remove(whole, path)
+        else:
+            whole._jdf.queryExecution().logical().rdd().unpersist(False)
+    except (Py4JError, PySparkException, AttributeError, TypeError, OSError):
+        return  # a session that is stopped, or that has no such blocks, holds nothing
+
+
+_paths: WeakKeyDictionary[DataFrame, str] = WeakKeyDictionary()
+_wholes: WeakKeyDictionary[DataFrame, DataFrame] = WeakKeyDictionary()

@@ -25,18 +25,32 @@ T = TypeVar("T")
 _SHOWN = 300
 _OURS = re.compile(r"tidelog\.errors\.(\w+Error): (E\d{3})  ([^\n]*)(?:\n  (?! )([^\n]*))?")
 """An error of ours in the text of a task's failure."""
+_LOST = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
+"""Spark's word for kept blocks that no executor has any more."""
 
 
 class Jobs:
     """The actions of one backend."""
 
     def __init__(self, spark: SparkSession) -> None:
-        self.spark = spark
+        self._spark = spark
         self.on_progress: Callable[[], None] = lambda: None
         self._name = f"tidelog-{uuid.uuid4().hex[:8]}"
         self._number = 0
         self._group = self._name
         self.actions = 0
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session; a stopped one is an error."""
+        context = getattr(self._spark, "_sc", None)
+        try:
+            is_stopped = context is not None and (context._jsc is None or context._jsc.sc().isStopped())
+        except (Py4JError, OSError):
+            is_stopped = True
+        if is_stopped:
+            raise _stopped()
+        return self._spark
 
     def begin(self) -> None:
         """From here on jobs are counted anew."""
@@ -50,7 +64,7 @@ class Jobs:
         if not self.actions:
             return 0
         try:
-            context = self.spark.sparkContext
+            context = self._spark.sparkContext
             context._jsc.sc().listenerBus().waitUntilEmpty()
             return len(context.statusTracker().getJobIdsForGroup(self._group))
         except (PySparkException, Py4JError, AttributeError):
@@ -60,38 +74,52 @@ class Jobs:
         """The result of an action."""
         self.on_progress()
         self.actions += 1
-        try:
-            self._name_thread()
-            return action()
-        except (PySparkException, Py4JError, ConnectionError, AttributeError) as error:
-            raise self._failure(error) from error
-
-    def _name_thread(self) -> None:
         context = getattr(self.spark, "_sc", None)
-        if context is not None:
-            if context._jsc is None or context._jsc.sc().isStopped():
-                raise ConnectionError("the session is stopped")
-            context.setJobGroup(self._group, "tidelog")
+        try:
+            if context is not None:
+                context.setJobGroup(self._group, "tidelog")
+            return action()
+        except (PySparkException, Py4JError, OSError, AttributeError) as error:
+            raise self._failure(error) from error
 
     def _failure(self, error: Exception) -> Exception:
         """Our error for a failed action; an error of ours that a task raised is found again in Spark's text."""
-        text = str(error)
-        context = getattr(self.spark, "_sc", None)
-        if isinstance(error, ConnectionError) or (context is not None and context._jsc is None):
-            return PipelineError.of(
-                "E706",
-                "the Spark session is stopped; the last version of the engine is intact but cannot be read",
-                remedy="start a session and open the engine again",
-            )
-        if isinstance(error, AttributeError):
+        try:
+            _ = self.spark
+        except PipelineError as stopped:
+            return stopped
+        if isinstance(error, AttributeError | OSError):
             return error
+        text = str(error)
         ours = _OURS.search(text)
         if ours is not None:
             kind: type[TidelogError] = getattr(errors, ours[1])
             return kind.of(ours[2], ours[3].strip(), remedy=(ours[4] or "").strip() or None)
-        first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)
+        if _LOST in text:
+            return PipelineError.of(
+                "E707",
+                "executors were lost, and with them facts of the last version",
+                remedy="open the last saved version; with spark.tidelog.directory set to a folder that every executor"
+                " reaches, lost executors lose no facts",
+            )
         return PipelineError.of(
             "E702",
-            f"a Spark job failed: {first.strip()[:_SHOWN]}",
-            remedy="see Spark's log for the cause; the last version is intact, so the update can be applied again",
+            f"a Spark job failed: {_cause(text)[:_SHOWN] or type(error).__name__}",
+            remedy="see Spark's log for more; the last version is intact, so the update can be applied again",
         )
+
+
+def _stopped() -> PipelineError:
+    return PipelineError.of(
+        "E706",
+        "the Spark session is stopped; of the last version only what the driver holds can still be read",
+        remedy="start a session and open the last saved version",
+    )
+
+
+def _cause(text: str) -> str:
+    """The line of Spark's text that says most: the innermost cause, else the first line that is no stack."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
+    thrown = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
+    return next(iter([*causes[-1:], *thrown, *lines]), "")

@@ -62,6 +62,8 @@ class SparkStore(HotStore):
         super().__init__(jobs, capacity, constants)
         self.working: dict[str, Working] = {}
         self.limits = Limits()
+        self.bulk: list[bulk.BulkStats] = []
+        """What was derived in bulk since the update began, stage by stage."""
 
     # -- large relations ---------------------------------------------------------------------------------------------
 
@@ -245,9 +247,11 @@ class SparkStore(HotStore):
                 partitions=self._partitions,
                 sizes=sizes,
                 limits=self.limits,
+                options=bulk.BulkOptions.of(self._jobs.spark),
                 on_round=lambda *_: charge(),
             )
             if found is not None:
+                self.bulk.append(found.stats)
                 for key, number in found.stats.derivations.items():
                     self.derivations[key, "evaluate"] += number
                 return found.facts, found.kept

@@ -62,7 +62,7 @@ class ManyFacts:
     def __contains__(self, fact: object) -> bool:
         if not isinstance(fact, tuple | list) or len(fact) != self._arity:
             return False
-        frame = self._frame
+        frame = self._readable
         for at, value in enumerate(fact):
             frame = frame.where(F.col(f"c{at}") == F.lit(ids.of_value(value)))
         return bool(self._jobs.run(lambda: frame.limit(1).toArrow()).num_rows)
@@ -81,11 +81,17 @@ class ManyFacts:
     def to_spark(self, columns: Sequence[str] | None = None) -> DataFrame:
         """The facts as a DataFrame of values; which kinds a column has is looked up first."""
         names = frames.names(self._arity)
-        tags = tags_of(self._jobs, self._frame, names)
+        tags = tags_of(self._jobs, self._readable, names)
         return decoded(self._frame.select(*names), self._constants.frame, tags, columns or names)
+
+    @property
+    def _readable(self) -> DataFrame:
+        """The frame, if its session is not stopped."""
+        _ = self._jobs.spark
+        return self._frame
 
     def _brought(self) -> LocalTable:
         columns = frames.names(max(self._arity, 1))
-        rows = frames.to_ids(self._jobs.run(self._frame.select(*columns).toArrow), columns)
+        rows = frames.to_ids(self._jobs.run(self._readable.select(*columns).toArrow), columns)
         local = self._constants.local_of(rows) if self._arity else np.zeros(rows.shape, np.int32)
         return LocalTable(local, self._arity, self._constants.dictionary)

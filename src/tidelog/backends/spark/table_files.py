@@ -1,0 +1,73 @@
+"""Table files: results that survive a lost executor.
+
+What      : `folder` is where a session keeps files that every executor reaches; `write` puts a DataFrame there and
+            gives it back as one that reads the files; `remove` deletes them.
+Idea      : blocks that executors hold are gone with the executor. What reads table files is computed again from them,
+            so Spark's own repetition of tasks heals the loss. On one machine without executors of its own nothing can
+            be lost but everything, and blocks do.
+Invariant : files are written once, whole, under a name of their own, and nobody but their owner deletes them.
+Never     : no relations, no user's names in paths.
+"""
+
+from __future__ import annotations
+
+import atexit
+import re
+import shutil
+import tempfile
+import uuid
+from functools import cache
+
+from pyspark import SparkContext, StorageLevel
+from pyspark.sql import DataFrame, SparkSession
+
+SETTING = "spark.tidelog.directory"
+_IN_PROCESS = re.compile(r"local(\[.*\])?")
+
+
+def folder(spark: SparkSession) -> str | None:
+    """Where every executor reads and writes: the setting, else Spark's checkpoint directory, else a temporary one.
+
+    A temporary folder serves executors on this machine only; None if no folder is known that all executors reach, or
+    if the setting is empty.
+    """
+    chosen = spark.conf.get(SETTING, None)
+    context = _context(spark)
+    if chosen is not None or context is None:
+        return chosen or None
+    if (given := context.getCheckpointDir()) is not None:
+        return str(given)
+    return _temporary() if str(context.master).startswith("local") else None
+
+
+def loses_executors(spark: SparkSession) -> bool:
+    """Whether executors are processes of their own, which can be lost without the driver."""
+    context = _context(spark)
+    return context is None or _IN_PROCESS.fullmatch(str(context.master)) is None
+
+
+def write(frame: DataFrame, where: str) -> tuple[DataFrame, str]:
+    """Write a DataFrame; one that reads the files, held in memory once it is read, and the path of the files."""
+    path = f"{where.rstrip('/')}/tidelog-{uuid.uuid4().hex}"
+    frame.write.parquet(path)
+    return frame.sparkSession.read.schema(frame.schema).parquet(path).persist(StorageLevel.MEMORY_AND_DISK), path
+
+
+def remove(frame: DataFrame, path: str) -> None:
+    """Free what `write` has given back, and delete its files."""
+    frame.unpersist()
+    context = frame.sparkSession.sparkContext
+    address = context._jvm.org.apache.hadoop.fs.Path(path)  # type: ignore[union-attr]
+    address.getFileSystem(context._jsc.hadoopConfiguration()).delete(address, True)
+
+
+def _context(spark: SparkSession) -> SparkContext | None:
+    """The context of a session in this process; None with Spark Connect."""
+    return getattr(spark, "_sc", None)
+
+
+@cache
+def _temporary() -> str:
+    made = tempfile.mkdtemp(prefix="tidelog-spark-")
+    atexit.register(shutil.rmtree, made, ignore_errors=True)
+    return made
