@@ -7,8 +7,8 @@ Idea      : Spark partitions and exchanges, our kernels compute (SPARK.md): fact
             without exchange.
 Invariant : the result is the same for every number of shards, and None rather than wrong: where ids do not carry what
             a rule computes with, or facts cannot meet, the caller's other path has to do it.
-Cost      : docs/scaling.md. One Spark job per round, plus one each for relations had in full, hot keys, and the
-            result.
+Cost      : docs/scaling.md. Facts go to the tasks once, and only those that were not there before come back. One Spark
+            job per round, plus one each for relations had in full, hot keys, and the result.
 Departures: from textbook rounds: a shard does not wait for the others while it has something to derive.
 """
 
@@ -77,7 +77,7 @@ class BulkStats:
 
 @dataclass(frozen=True)
 class BulkResult:
-    """All facts of every relation of the stage, cut from their lineage; `kept` holds their blocks (frames.release)."""
+    """All facts of every relation of the stage: the seeds, and what `kept` holds of the others (frames.release)."""
 
     facts: Mapping[str, DataFrame]
     stats: BulkStats
@@ -171,7 +171,9 @@ class _Run:
         for tag, delivery in enumerate(self._plan.deliveries):
             if delivery.name == delivery.source and not is_step(delivery.name):
                 columns = frames.names(max(self._plan.arities[delivery.name], 1))
-                facts[delivery.name] = kept.where(F.col("tag") == tag).select(*columns)
+                derived = kept.where(F.col("tag") == tag).select(*columns)
+                seeds = self._inputs.get(delivery.name)
+                facts[delivery.name] = derived if seeds is None else seeds.select(*columns).unionAll(derived)
         return BulkResult(facts, self.stats, kept)
 
     def _alone(self) -> DataFrame | None:

@@ -41,8 +41,13 @@ class ValuesNeeded(Exception):  # noqa: N818 - no error: another path takes over
 
 @dataclass
 class Outcome:
-    """What one run of a shard gave: facts by name that are new here, facts to send by name as (shards, facts)."""
+    """What one run of a shard gave, by name.
 
+    `given` are the facts that were here before the first run, `new` those that came later or were derived here, `sent`
+    the facts to send, as (shards, facts).
+    """
+
+    given: dict[str, list[Ids]] = field(default_factory=dict)
     new: dict[str, list[Ids]] = field(default_factory=dict)
     sent: dict[str, list[tuple[Ids, Ids]]] = field(default_factory=dict)
     rounds: int = 0
@@ -59,6 +64,7 @@ class Shard:
         self._budget = Budget(limits)
         self._store.on_progress = self._charge
         self._waiting: list[LocalFacts] = []
+        self._given: dict[str, int] = {}
         self._outcome = Outcome()
 
     # -- facts come and go -------------------------------------------------------------------------------------------
@@ -71,7 +77,7 @@ class Shard:
         """Store facts that were delivered here; those that are new will drive the next run."""
         rows = self._add(name, facts, _PRESENT)
         if len(rows):
-            self._note(name, rows)
+            self._note(name, rows, self._outcome.new if self._is_started else self._outcome.given)
             self._waiting.append(LocalFacts({name: rows}))
 
     def resume(self) -> None:
@@ -85,11 +91,20 @@ class Shard:
             return np.empty((0, max(self._plan.arities.get(name, 1), 1)), np.int64)
         return self._longs(name, relation.rows[relation.select(NOW)])
 
+    def derived(self, name: str) -> Ids:
+        """The present facts of a relation that were not given before the first run."""
+        relation = self._store.relations.get(name)
+        if relation is None:
+            return self.present(name)
+        rows = relation.select(NOW)
+        return self._longs(name, relation.rows[rows[rows >= self._given.get(name, 0)]])
+
     def run(self) -> Outcome:
         """Derive until nothing new follows here."""
         store, before = self._store, Counter(self._store.derivations)
         delta, self._waiting = store.union(self._waiting), []
         if not self._is_started:
+            self._given = {name: relation.count for name, relation in store.relations.items()}
             delta = store.union([delta, self._start()])
         while delta:
             self._outcome.rounds += 1
@@ -141,20 +156,20 @@ class Shard:
     def _keep(self, name: str, rows: Array, parts: dict[str, list[Array]]) -> None:
         if len(rows):
             self._store.relations[name].mark(rows, _PRESENT, Mark.NEXT)
-            self._note(name, rows)
+            self._note(name, rows, self._outcome.new)
             parts.setdefault(name, []).append(rows)
 
     def _copy(self, name: str, table: Array, parts: dict[str, list[Array]]) -> None:
         relation = self._store.relation(name, self._plan.arities[name])
         rows = relation.store(np.ascontiguousarray(table), _ABSENT, _PRESENT)
         if len(rows):
-            self._note(name, rows)
+            self._note(name, rows, self._outcome.new)
             parts.setdefault(name, []).append(rows)
 
-    def _note(self, name: str, rows: Array) -> None:
+    def _note(self, name: str, rows: Array, notes: dict[str, list[Ids]]) -> None:
         """Remember what is new, for the files; a stage without exchanges needs none."""
         if not self._plan.is_local:
-            self._outcome.new.setdefault(name, []).append(self._longs(name, self._store.relations[name].rows[rows]))
+            notes.setdefault(name, []).append(self._longs(name, self._store.relations[name].rows[rows]))
 
     def _add(self, name: str, facts: Ids, marks: Mark) -> Array:
         relation = self._store.relation(name, self._plan.arities[name])

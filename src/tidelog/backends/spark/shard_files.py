@@ -1,7 +1,7 @@
 """Where shards keep their facts between rounds.
 
-What      : a folder per run: the facts every shard has in full, the facts of each shard by round, and what each shard
-            sent in each round, as Arrow files.
+What      : a folder per run: the facts every shard has in full, the facts given to each shard at first, those that it
+            got or derived by round, and what it sent in each round, as Arrow files.
 Idea      : a round reads the folder and adds to it, so nothing that a lost executor held is needed, no lineage grows,
             and only facts that move go through Spark's exchange.
 Invariant : a file appears whole or not at all, and a task that runs again writes the same facts.
@@ -43,8 +43,14 @@ class ShardFiles:
         except FileNotFoundError:
             return None
 
+    def given(self, shard: int) -> Iterator[pa.Table]:
+        """What a shard had before its first run."""
+        table = self.read(given_name(shard))
+        if table is not None:
+            yield table
+
     def state(self, shard: int, rounds: int) -> Iterator[pa.Table]:
-        """What a shard has stored in the rounds before the given one."""
+        """What a shard has got or derived in the rounds before the given one."""
         for number in range(rounds):
             table = self.read(state_name(shard, number))
             if table is not None:
@@ -62,8 +68,13 @@ class ShardFiles:
         return pa.fs.LocalFileSystem(), self.address
 
 
+def given_name(shard: int) -> str:
+    """The name of the facts that a shard was given at first."""
+    return f"given/{shard}"
+
+
 def state_name(shard: int, number: int) -> str:
-    """The name of the facts that a shard stored in a round."""
+    """The name of the facts that a shard got or derived in a round."""
     return f"state/{shard}/{number}"
 
 

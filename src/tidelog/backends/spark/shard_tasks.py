@@ -21,7 +21,7 @@ from pyspark import TaskContext
 from tidelog.backends.spark.bulk_plan import BulkPlan
 from tidelog.backends.spark.ids import Ids
 from tidelog.backends.spark.shard import Outcome, Shard, ValuesNeeded
-from tidelog.backends.spark.shard_files import ShardFiles, sent_name, state_name
+from tidelog.backends.spark.shard_files import ShardFiles, given_name, sent_name, state_name
 from tidelog.errors import BudgetError, EvaluationError
 from tidelog.limits import Limits
 
@@ -68,7 +68,7 @@ class Work:
     # -- run inside tasks --------------------------------------------------------------------------------------------
 
     def alone(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """A shard without exchanges: its facts, then its report."""
+        """A shard without exchanges: the facts that were not given to it, then its report."""
         number = _number()
         shard = self._fresh(number)
         try:
@@ -80,10 +80,10 @@ class Work:
         count = 0
         for tag, delivery in enumerate(self.plan.deliveries):
             if delivery.name == delivery.source:
-                facts = shard.present(delivery.name)
+                facts = shard.derived(delivery.name)
                 count += len(facts)
                 yield from self._rows(tag, facts)
-        counted = [(Report.RECEIVED, received), (Report.FACTS, count)]
+        counted = [(Report.RECEIVED, received), (Report.FACTS, received + count)]
         yield self._report(number, [*counted, *self._counts(outcome)])
 
     def exchange(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -111,7 +111,7 @@ class Work:
                     yield from table.to_batches(max_chunksize=_BATCH)
 
     def results(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The facts whose home the shards, given by number, are."""
+        """The facts whose home the shards, by number, are, and which were not given to them at first."""
         assert self.files is not None
         homes = [tag for tag, delivery in enumerate(self.plan.deliveries) if delivery.name == delivery.source]
         for batch in batches:
@@ -142,7 +142,7 @@ class Work:
             return known[1]
         shard = self._fresh(number)
         assert self.files is not None
-        for table in self.files.state(number, self.round):
+        for table in (*self.files.given(number), *self.files.state(number, self.round)):
             for tag, facts in self._by_tag(table.to_batches()):
                 shard.know(*self._narrow(tag, facts))
         if self.round:
@@ -175,9 +175,13 @@ class Work:
         """Write the files of this round; how many facts are new here, and how many are sent."""
         assert self.files is not None
         tags = {delivery.name: tag for tag, delivery in enumerate(self.plan.deliveries)}
-        new = [self._table(tags[name], facts) for name, parts in outcome.new.items() for facts in parts]
-        if new:
-            self.files.write(state_name(number, self.round), pa.concat_tables(new))
+        given, new = (
+            [self._table(tags[name], facts) for name, parts in noted.items() for facts in parts]
+            for noted in (outcome.given, outcome.new)
+        )
+        for name, tables in ((given_name(number), given), (state_name(number, self.round), new)):
+            if tables:
+                self.files.write(name, pa.concat_tables(tables))
         sent = [
             self._table(tags[name], facts).add_column(0, "shard", pa.array(shards.astype(np.int32)))
             for name, parts in outcome.sent.items()
@@ -185,7 +189,7 @@ class Work:
         ]
         if sent:
             self.files.write(sent_name(number, self.round), pa.concat_tables(sent))
-        return sum(table.num_rows for table in new), sum(table.num_rows for table in sent)
+        return sum(table.num_rows for table in given + new), sum(table.num_rows for table in sent)
 
     def _table(self, tag: int, facts: Ids) -> pa.Table:
         return pa.Table.from_batches([pa.RecordBatch.from_arrays(*self._arrays(tag, facts))])
