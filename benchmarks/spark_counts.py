@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from benchmarks.spark import CLOSURE, RDFS, lubm, random_graph
+from benchmarks.spark_data import CLOSURE, RDFS, lubm, random_graph
 from tidelog.backends.spark import frames
 from tidelog.backends.spark.bulk import BulkOptions, BulkStats, fixpoint
 from tidelog.backends.spark.jobs import Jobs

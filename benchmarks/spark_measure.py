@@ -1,4 +1,4 @@
-"""Seconds and processor seconds of what this process and everything it started did.
+"""Seconds, processor seconds and memory of what this process and everything it started did.
 
 Idea      : on a shared machine wall time says little; the processor time of the driver, of Java and of the Python
             workers together says what a way of working costs.
@@ -25,6 +25,23 @@ def measured(action: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
 
 def processor_seconds() -> float:
     """What this process and its descendants have used so far, those that have ended included."""
+    return sum(used for used, _ in _processes()) / _TICKS
+
+
+def peak_bytes() -> int:
+    """The most memory that this process and its living descendants have held, each at its own peak."""
+    total = 0
+    for _, process in _processes():
+        try:
+            status = Path(f"/proc/{process}/status").read_text()
+        except OSError:
+            continue
+        total += sum(int(line.split()[1]) << 10 for line in status.splitlines() if line.startswith("VmHWM"))
+    return total
+
+
+def _processes() -> list[tuple[int, int]]:
+    """The ticks used by this process and each of its descendants, with its number."""
     children: dict[int, list[int]] = {}
     used: dict[int, int] = {}
     for folder in Path("/proc").iterdir():
@@ -35,9 +52,9 @@ def processor_seconds() -> float:
                 continue
             children.setdefault(int(fields[1]), []).append(int(folder.name))
             used[int(folder.name)] = sum(int(number) for number in fields[11:15])
-    total, waiting = 0, [os.getpid()]
+    found, waiting = [], [os.getpid()]
     while waiting:
         process = waiting.pop()
-        total += used.get(process, 0)
+        found.append((used.get(process, 0), process))
         waiting.extend(children.get(process, ()))
-    return total / _TICKS
+    return found

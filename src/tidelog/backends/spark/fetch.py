@@ -25,6 +25,9 @@ from tidelog.backends.spark.jobs import Jobs
 
 _LITERALS = 64
 _TURN = 21
+_NOBODY = tuple(range(-(2**63), -(2**63) + 11))
+"""Keys beside the wanted ones: more than ten are a set for Spark, not a part of the code that it makes, so that the
+code of one update serves the next. A fact that has such a key comes along for nothing."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,7 @@ def _filtered(jobs: Jobs, wanted: Wanted, base: DataFrame) -> DataFrame:
         return base
     if len(wanted.keys) <= _LITERALS:
         folded = _fold_column([F.col(f"c{column}") for column in wanted.columns])
-        return base.where(folded.isin(_fold(wanted.keys).tolist()))
+        return base.where(folded.isin([*_fold(wanted.keys).tolist(), *_NOBODY]))
     keys = frames.of_ids(jobs.spark, wanted.keys)
     keys = keys.toDF(*(f"c{column}" for column in wanted.columns))
     return base.join(F.broadcast(keys), [f"c{column}" for column in wanted.columns], "left_semi")
