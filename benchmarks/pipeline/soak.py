@@ -149,11 +149,13 @@ def draw(result: dict[str, Any], file: Path) -> None:
     for name, label in (("latency_ms", "median of the minute"), ("worst_ms", "worst of the minute")):
         latency.plot(minutes, [one[name] for one in samples], label=label)
     latency.set_ylabel("latency of a version, ms")
+    latency.set_yscale("log")
     files.plot(minutes, [one["files"] for one in samples], label="files of the state")
     files.set_ylabel("files")
     files.set_xlabel("minutes")
-    for axes in (memory, latency, files):
+    for axes in (memory, files):
         axes.set_ylim(bottom=0)
+    for axes in (memory, latency, files):
         axes.grid(alpha=0.3)
         axes.legend()
     figure.suptitle(f"{result['versions']:,} versions in {minutes[-1]:.0f} minutes")

@@ -36,6 +36,13 @@ def usual_sizes(monkeypatch):
 
 def killed(directory: Path, seed: int, failpoint: str) -> list[int]:
     """Follow the stream in a process that dies at the failpoint; the batches that it acknowledged."""
+    acknowledged = killed_if_reached(directory, seed, failpoint)
+    assert acknowledged is not None, f"{failpoint} was not reached"
+    return acknowledged
+
+
+def killed_if_reached(directory: Path, seed: int, failpoint: str) -> list[int] | None:
+    """As `killed`; None if the stream ends before the failpoint."""
     done = subprocess.run(
         [sys.executable, "-m", "tests.faults.stream", str(directory), str(seed)],
         cwd=ROOT,
@@ -44,8 +51,8 @@ def killed(directory: Path, seed: int, failpoint: str) -> list[int]:
         text=True,
         check=False,
     )
-    assert done.returncode == -signal.SIGKILL, f"{failpoint} was not reached\n{done.stderr}"
-    return [int(line) for line in done.stdout.split()]
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return None if done.returncode == 0 else [int(line) for line in done.stdout.split()]
 
 
 def expected(seed: int, count: int) -> object:
@@ -87,10 +94,17 @@ def test_the_very_first_save_can_be_killed(failpoint, tmp_path):
 @pytest.mark.long
 @pytest.mark.parametrize("failpoint", FAILPOINTS)
 def test_a_killed_process_always_leaves_a_version(failpoint, tmp_path):
-    """Fifty times per place, over seeds and times of passing."""
-    for seed in range(50):
+    """Fifty times per place, over seeds and times of passing; not every stream passes a merge twice."""
+    kills = 0
+    for seed in range(100):
         directory = tmp_path / str(seed)
-        check(directory, seed, killed(directory, seed, f"{failpoint}:{1 + seed % 2}"))
+        acknowledged = killed_if_reached(directory, seed, f"{failpoint}:{1 + seed % 2}")
+        if acknowledged is not None:
+            check(directory, seed, acknowledged)
+            kills += 1
+        if kills == 50:
+            return
+    pytest.fail(f"{failpoint} was reached {kills} times only")
 
 
 def killed_by_chance(directory: Path, seed: int) -> list[int]:
