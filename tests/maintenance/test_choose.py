@@ -2,6 +2,9 @@
 
 import pytest
 
+from tests.differential.engines import public_engines
+from tests.differential.harness import agree
+from tests.differential.updates import draw_case
 from tests.maintenance.engines import StoreEngine
 from tests.maintenance.set_store import SetStore
 from tests.maintenance.stores import STORES
@@ -119,3 +122,43 @@ def test_numbers_are_said_as_people_say_them():
     assert [choose._short(number) for number in (12, 9_999, 56_000, 1_200_000, 3_000_000_000)] == [
         "12", "9999", "56 k", "1.2 M", "3.0 G",
     ]  # fmt: skip
+
+
+@pytest.fixture
+def eager_to_count(monkeypatch):
+    """Whatever would be recomputed is counted instead, at once."""
+    monkeypatch.setattr(choose, "WORTH", -1)
+    monkeypatch.setattr(choose, "SMALL", 0)
+    monkeypatch.setattr(choose, "PATIENCE", 0)
+
+
+@pytest.mark.usefixtures("impatient", "eager_to_count")
+@pytest.mark.parametrize("store", STORES)
+def test_a_stage_that_would_be_recomputed_again_and_again_is_counted(store: str):
+    """From then on deletions cost what they change; the choice says so."""
+    engine = loaded(STORES[store]())
+    for edge in RING:
+        engine.apply(delete={"e": [edge]})
+        engine.apply(insert={"e": [edge]})
+        assert len(engine.facts()["t"]) == 64
+    assert engine.counters.choices == ["component t: counting, 1 change against 64 facts"]
+
+
+@pytest.mark.usefixtures("impatient", "eager_to_count")
+def test_counts_are_dropped_when_they_cost_more_than_they_save():
+    """Insertions pay for counts and deletions gain by them; after many insertions the account is empty."""
+    engine = loaded(SetStore())
+    engine.apply(delete={"e": [(0, 1)]})
+    choices = set()
+    for vertex in range(100, 300):
+        engine.apply(insert={"e": [(0, vertex)]})
+        choices.add(engine.counters.choices[0].split(":")[1].split(",")[0].strip())
+    assert choices == {"counting", "insertion"}
+
+
+@pytest.mark.usefixtures("eager_to_count")
+@pytest.mark.parametrize("first", range(0, 60, 20))
+def test_counting_comes_and_goes_without_a_trace(first: int):
+    """Random programs and streams, with `auto` changing between counts and none as often as it can."""
+    for seed in range(first, first + 20):
+        agree(draw_case(seed), public_engines(["auto"]))

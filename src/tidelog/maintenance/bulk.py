@@ -61,11 +61,12 @@ def maintain(task: Task[F], strategy: Strategy, store: BulkStore) -> None:
             pass
         else:
             return
-    if strategy.keeps_counts:
+    if strategy.needs_counts:
         raise PipelineError.of(
             "E704",
             f"component {task.stage.name} is too large to keep counts of its derivations on the driver",
             remedy="use the strategy auto, bf or dred",
         )
+    task.store.stop_counting(task.stage.relations)
     facts = store.rebuild(task.stage, task.budget.charge_round)
     task.counters.choices.append(f"component {task.stage.name}: recompute, {facts:,} facts derived in bulk")

@@ -9,7 +9,8 @@ Invariant  : an attempt that exceeds its allowance is cut off, undone inside the
              and the next one begins; the last is recomputation, which has no limit. As an allowance is two thirds of a
              recomputation, a strategy that was wrongly given up for good would have won a factor of 1.5 at most. The
              result does not depend on the choice.
-Departures : counting is not chosen on its own, because its counts have to be kept from the beginning.
+Departures : counting pays in advance, because counts have to be there before the deletion: a stage is counted once it
+             was recomputed several times for small deletions, and for as long as that saves more than it costs.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Iterator
 
 from tidelog.maintenance.bf import BackwardForward
 from tidelog.maintenance.costs import Memory, instances, per_round, present, spent
+from tidelog.maintenance.counting import Counting
 from tidelog.maintenance.dred import DRed
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.store import F
@@ -29,6 +31,14 @@ SHARE = 2 / 3
 """How much of a recomputation an attempt may spend."""
 SPARSE = 3.0
 """With fewer derivations per fact overdeletion is tried before checking."""
+PATIENCE = 3
+"""A stage that was recomputed so often for small deletions is counted."""
+SMALL = 20
+"""A deletion is small if it is less than this part of what the stage has."""
+WORTH = 200_000
+"""What deriving a stage must cost for counts to be worth their memory."""
+COUNTING_SHARE = 0.6
+"""The part of a counted insertion that counting adds."""
 CURIOSITY = 4
 """A strategy that is not known is not worth trying where a known one takes no more than so many rounds' worth."""
 
@@ -41,15 +51,19 @@ class Auto(Strategy):
     """Chooses for every stage and update, watches the attempt, and falls back to recomputation."""
 
     name = "auto"
+    keeps_counts = True
 
     def __init__(self) -> None:
         self._memory: dict[frozenset[str], Memory] = {}
-        self._bf, self._dred, self._recompute = BackwardForward(), DRed(), Recompute()
+        self._bf, self._dred, self._recompute, self._counting = BackwardForward(), DRed(), Recompute(), Counting()
 
     def maintain(self, task: Task[F]) -> None:
         """Choose, attempt, and go on to the next choice if cut off; the choice is a sentence in the counters."""
         memory = self._memory.setdefault(task.stage.relations, Memory())
         facts = sum(task.store.size(relation) for relation in task.stage.relations)
+        if task.store.is_counted(task.stage.relations):
+            self._count(task, memory, facts)
+            return
         if not task.loses:
             self._insert_only(task, memory, facts)
             return
@@ -70,6 +84,11 @@ class Auto(Strategy):
         whole = memory.whole(task, facts)
         if not self._mostly_gone(task, in_doubt, facts):
             yield from self._incremental(task, memory, in_doubt, whole)
+        if whole > WORTH and in_doubt * SMALL < facts:
+            memory.recomputed += 1
+        if memory.recomputed > PATIENCE:
+            memory.recomputed, memory.credit = 0, whole
+            yield self._counting, float("inf")
         yield self._recompute, float("inf")
 
     def _incremental(
@@ -120,12 +139,26 @@ class Auto(Strategy):
             _undo(task)
             memory.learn(strategy.name, in_doubt, max(memory.whole(task, present(task)), allowance))
             return False
+        if strategy is self._counting:
+            return True
         if strategy is self._recompute:
             memory.derived(instances(task) - known, task.budget.rounds - rounds, present(task))
         else:
             memory.followed(instances(task) - known, facts, present(task))
             memory.learn(strategy.name, in_doubt, spent(task) - before)
         return True
+
+    def _count(self, task: Task[F], memory: Memory, facts: int) -> None:
+        """Maintain a stage that is counted, and see whether counting still pays."""
+        before, whole = spent(task), memory.whole(task, facts)
+        self._counting.maintain(task)
+        cost = spent(task) - before
+        memory.credit += whole - cost if task.loses else -COUNTING_SHARE * cost
+        if memory.credit < 0:
+            task.store.stop_counting(task.stage.relations)
+        changes = sum(map(len, (*task.losing, *task.gaining, task.withdrawn, task.asserted)))
+        amount = f"{_counted(changes, 'change')} against {_short(facts)} facts"
+        task.counters.choices.append(f"component {task.stage.name}: counting, {amount}")
 
     def _insert_only(self, task: Task[F], memory: Memory, facts: int) -> None:
         """Without deletions every strategy is the same semi-naive insertion."""

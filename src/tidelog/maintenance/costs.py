@@ -19,6 +19,8 @@ from tidelog.planning.views import DELETED, INSERTED
 
 LITERAL = 600
 """What a round costs for every body literal of the stage: each is one call of a kernel."""
+COUNTED = 6
+"""What a derivation costs that is counted."""
 FACT = 3
 """What a fact costs that is derived: it is stored and marked several times."""
 DOUBT = {"overdeleted": 4 * FACT, "checked": 8 * FACT, "proved": FACT, "inserted": FACT}
@@ -34,7 +36,10 @@ RENEWAL = 64
 def spent(task: Task[F]) -> float:
     """What the update has cost so far."""
     facts = sum(weight * task.counters.values[name] for name, weight in DOUBT.items())
-    return sum(task.store.derivations.values()) + facts + per_round(task) * task.budget.rounds
+    derived = sum(
+        number * (COUNTED if phase == "count" else 1) for (_, phase), number in task.store.derivations.items()
+    )
+    return derived + facts + per_round(task) * task.budget.rounds
 
 
 def instances(task: Task[F]) -> int:
@@ -66,6 +71,10 @@ class Memory:
     """Strategy and magnitude of the deletion -> cost."""
     used: dict[int, int] = field(default_factory=dict)
     """Magnitude -> how many updates there were since it was last renewed."""
+    recomputed: int = 0
+    """How often the stage was recomputed for a small deletion since it was last counted."""
+    credit: float = 0.0
+    """What counting has saved, less what it costs insertions, since it began."""
 
     def whole(self, task: Task[F], facts: int) -> float:
         """What deriving so many facts of the stage anew would cost."""

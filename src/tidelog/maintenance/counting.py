@@ -27,6 +27,7 @@ class Counting(Strategy):
 
     name = "counting"
     keeps_counts = True
+    needs_counts = True
 
     def maintain(self, task: Task[F]) -> None:
         """Count the instances that the changes below take and give; then follow the facts whose round changes."""

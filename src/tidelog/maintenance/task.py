@@ -100,7 +100,9 @@ class Strategy(ABC):
 
     name: ClassVar[str]
     keeps_counts: ClassVar[bool] = False
-    """Whether the counts of a stage are still true after `maintain`."""
+    """Whether after `maintain` the counts of a stage are true or no longer kept."""
+    needs_counts: ClassVar[bool] = False
+    """Whether it can do nothing without counts."""
     uses_marks: ClassVar[bool] = False
     """Whether `foreseen` facts are taken into account."""
 

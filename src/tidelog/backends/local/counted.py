@@ -42,6 +42,8 @@ class Counted:
         """Forget the stages that have any of these relations."""
         gone = [stage for stage in self._stages if not stage.isdisjoint(relations)]
         if gone:
+            for counts in (counts for stage in gone for counts in self._stages[stage].values()):
+                counts.follow_no_longer()
             self._stages = {stage: counts for stage, counts in self._stages.items() if stage not in gone}
 
     def of(self, relation: Relation) -> Counts:

@@ -129,6 +129,10 @@ class Counts:
         """Be told when rows of the relation move."""
         self._relation.on_move = self.moved
 
+    def follow_no_longer(self) -> None:
+        """Whoever is told about moves is kept in memory."""
+        self._relation.on_move = None
+
     def moved(self, destinations: Array) -> None:
         """Row i of the relation is now row `destinations[i]`, or gone if that is -1."""
         size = self._cells.count
