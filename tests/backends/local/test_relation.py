@@ -162,3 +162,45 @@ def test_compaction_tells_whoever_keeps_row_numbers():
     assert move[:3000].tolist() == [-1] * 3000
     assert move[3000:].tolist() == list(range(1000))
     assert relation.count == relation.alive == 1000
+
+
+@pytest.mark.parametrize("arity", [1, 2, 3])
+def test_the_bulk_of_a_result_is_a_set(arity):
+    """Many rows at once, most of them twice and across several blocks and growths, are stored once each."""
+    source = np.random.default_rng(arity)
+    relation, seen = Relation("r", arity), set()
+    for size in (1, 63, 64, 65, 5_000, 200_000):
+        table = source.integers(0, (40_000, 300, 50)[arity - 1], (size, arity)).astype(np.int32)
+        new = set(map(tuple, table.tolist())) - seen
+        found = relation.store(table, FRESH, Mark.NEXT)
+        assert len(found) == len(new)
+        assert set(map(tuple, relation.rows[found].tolist())) == new
+        seen |= new
+    assert relation.count == len(seen) == len(relation.journal)
+    assert len(relation.find(np.array(sorted(seen), np.int32), View(Mark.NEXT))) == len(seen)
+
+
+def test_pairs_may_begin_at_any_place():
+    """Rows of two columns are read as words, also from a table that begins in the middle of one, or has gaps."""
+    numbers = np.arange(1, 2002, dtype=np.int32)
+    relation = Relation("r", 2)
+    assert len(relation.store(numbers[1:].reshape(-1, 2), FRESH, Mark.NEXT)) == 1000
+    wide = np.column_stack([numbers[1::2], numbers[2::2], numbers[2::2]])
+    assert len(relation.store(wide[:, :2], FRESH, Mark.NEXT)) == 0
+    assert relation.rows[0].tolist() == [2, 3]
+
+
+def test_most_of_a_relation_is_kept_without_copying_and_outlives_compaction():
+    """A frozen table shows what it showed, also after dead rows have made place for others."""
+    relation = Relation("r", 2)
+    rows = relation.store(np.arange(20_000, dtype=np.int32).reshape(-1, 2), FRESH, Mark.NEXT)
+    kept = relation.frozen(rows)
+    assert kept.base is relation.rows
+    before = kept.copy()
+    relation.mark(rows[1::2], Mark.NOW, Mark.NEXT)
+    relation.mark(rows[:1000], Mark.NOW, Mark.NEXT)
+    relation.commit()
+    relation.mark(relation.select(NOW)[::2], NO_MARKS, Mark.NOW)
+    relation.commit()
+    assert relation.count < len(kept)
+    assert np.array_equal(kept, before)

@@ -171,7 +171,7 @@ class LocalBackend:
         """Facts of one relation, for good."""
         found = self.store.relations[relation]
         rows = facts.parts.get(relation, np.empty(0, np.int32))
-        return LocalTable(found.rows.take(rows, axis=0), found.arity, self.store.dictionary)
+        return LocalTable(found.frozen(rows), found.arity, self.store.dictionary)
 
     def query(self, pattern: Atom) -> FactTable:
         """The facts that match a pattern."""

@@ -27,8 +27,9 @@ _NOW = int(Mark.NOW)
 _PRESENT = int(Mark.NOW | Mark.NEXT)
 _LEAST_ROWS = 16
 _LEAST_DEAD = 1024
-_SMALL = 1 << 18
+_MANY = 1 << 12
 _MEDIUM = 1 << 20
+_LARGE = 1 << 24
 
 
 class Index:
@@ -68,7 +69,7 @@ class Index:
     @property
     def nbytes(self) -> int:
         """The memory that the index takes."""
-        return self.links.nbytes + self.slots.nbytes
+        return self._relation.count * self.links.itemsize + self.slots.nbytes
 
     def _move(self, keys: int) -> None:
         """Go on in a table for so many keys."""
@@ -120,9 +121,10 @@ class Relation:
 
     @property
     def nbytes(self) -> int:
-        """The memory that rows, marks and indexes take."""
-        arrays: list[Array] = [self.rows, self.marks, self.slots, self._journal]
-        return sum(array.nbytes for array in arrays) + sum(index.nbytes for index in self._indexes.values())
+        """The memory that rows, marks and indexes take; room that has never been used takes none."""
+        arrays: list[Array] = [self.rows, self.marks, self._journal]
+        per_row = sum(array.itemsize * array.size // len(array) for array in arrays)
+        return self.count * per_row + self.slots.nbytes + sum(index.nbytes for index in self._indexes.values())
 
     def index(self, columns: tuple[int, ...]) -> Index:
         """The index on some columns; it is built when it is first asked for and kept from then on."""
@@ -190,6 +192,18 @@ class Relation:
         )
         return found[:hits]
 
+    def table(self, chosen: Array) -> Array:
+        """The chosen rows as a table, in any order; neighbours, as a round finds them, are not copied."""
+        if len(chosen) > _MANY:
+            first = int(chosen.min())
+            if int(chosen.max()) - first + 1 == len(chosen):
+                return self.rows[first : first + len(chosen)]
+        return self.rows.take(chosen, axis=0)
+
+    def frozen(self, chosen: Array) -> Array:
+        """The chosen rows for somebody who keeps them: not copied if they are most of what would be kept with them."""
+        return self.table(chosen) if 2 * len(chosen) > self.count else self.rows.take(chosen, axis=0)
+
     def select(self, view: View) -> Array:
         """All rows in the view."""
         found = np.empty(self.count, np.int32)
@@ -254,8 +268,9 @@ class Relation:
         self.epoch += 1
 
     def _compact(self) -> None:
-        """Forget dead rows and build the tables anew."""
+        """Forget dead rows and build the tables anew; whoever has been given a table keeps the rows as they were."""
         alive = np.empty(self.count, np.int32)
+        self.rows = self.rows[: self.count].copy()
         count = relation_kernels.compact_rows(self.rows, self.marks, self.count, alive)
         self._counters[relation_kernels.COUNT] = count
         self.rows = self.rows[: max(count, _LEAST_ROWS)].copy()
@@ -290,8 +305,8 @@ def _table_size(keys: int) -> int:
 
 
 def _more(capacity: int) -> int:
-    """The next capacity: small arrays grow fourfold, as moving costs more than memory; large ones by half."""
-    return capacity * 4 if capacity < _SMALL else capacity * 3 // 2
+    """The next capacity: fourfold, as moving costs more than room, which is no memory before it is used."""
+    return capacity * 4 if capacity < _LARGE else capacity * 2
 
 
 def _grown(array: Array, capacity: int) -> Array:

@@ -337,7 +337,7 @@ class LocalStore(Runner):
         prepared = self._preparation(stage)
         for name, rows in driving.parts.items():
             crew = prepared.crew(name, Driver.LITERAL, matching)
-            self._run(crew, self.relations[name].rows.take(rows, axis=0), phase, sink)
+            self._run(crew, self.relations[name].table(rows), phase, sink)
         for rule, executable, rows in self._driven(stage, NOTHING, blocking, matching):
             if not executable.is_futile():
                 relation = self.relations[executable.plan.relation or ""]
