@@ -27,7 +27,7 @@ from benchmarks.local.workloads import WORKLOADS
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
 QUICK = ("rand1k", "rmat1k", "sparse200k", "lubm1", "rs2", "generation300k")
-TOO_MUCH = {"clingo": {"sparse10m", "sparse2m", "dense1k", "power3m", "generation2m"}}
+TOO_MUCH = {"clingo": {"sparse10m"}, "cozo": {"sparse10m"}}
 """What takes minutes or gigabytes elsewhere, left out by default; `--all` measures it."""
 QUESTIONS = ("compile", "single", "flat", "files", "bytes")
 

@@ -8,6 +8,7 @@ Never     : an engine that is not installed is left out, not failed.
 
 from __future__ import annotations
 
+import os
 import re
 import resource
 import shutil
@@ -24,6 +25,10 @@ import numpy as np
 from benchmarks.local.workloads.workload import Workload
 
 Derive = Callable[[], int]
+
+COZO_CLOSURE = """path[x, y] := *edge[x, y]
+path[x, z] := *edge[x, y], path[y, z]
+?[count(x)] := path[x, y]"""
 
 
 @dataclass(frozen=True)
@@ -86,6 +91,16 @@ def _clingo(workload: Workload) -> Derive:
     return derive
 
 
+def _cozo(workload: Workload) -> Derive:
+    os.environ["RAYON_NUM_THREADS"] = "1"
+    from cozo_embedded import CozoDbPy
+
+    database = CozoDbPy("mem", "", "{}")
+    database.run_script(":create edge {a: Int, b: Int}", {}, False)
+    database.import_relations({"edge": {"headers": ["a", "b"], "rows": workload.facts["edge"].tolist()}})
+    return lambda: int(database.run_script(COZO_CLOSURE, {}, True)["rows"][0][0])
+
+
 def _souffle(workload: Workload) -> Derive:
     folder = Path(tempfile.mkdtemp())
     lines = []
@@ -116,6 +131,7 @@ ENGINES: dict[str, Runner] = {
     "kernel": Runner(lambda workload: workload.is_closure, _kernel),
     "duckdb": Runner(lambda workload: workload.sql is not None and _has("duckdb"), _duckdb),
     "clingo": Runner(lambda workload: workload.asp is not None and _has("clingo"), _clingo),
+    "cozo": Runner(lambda workload: workload.is_closure and _has("cozo_embedded"), _cozo),
     "souffle": Runner(lambda _: shutil.which("souffle") is not None, _souffle),
 }
 

@@ -11,6 +11,7 @@ from typing import Any
 
 COLOURS = {
     "tidelog": "#0b6e99", "kernel": "#8a8a8a", "duckdb": "#d9822b", "clingo": "#a03c78", "souffle": "#4d9044",
+    "cozo": "#7a6bb0",
 }  # fmt: skip
 
 
