@@ -59,9 +59,9 @@ class Counts:
 
     def __init__(self, relation: Relation) -> None:
         self._relation = relation
-        self._ranks = np.full(len(relation.marks), NEVER, np.int64)
+        self._ranks = np.full(relation.count, NEVER, np.int64)
         self._cells = Relation(f"@cells of {relation.name}", 2)
-        self._counts = np.zeros(len(self._cells.marks), np.int64)
+        self._counts = np.zeros(self._cells.count, np.int64)
         self._churn = 0
 
     @property
@@ -73,7 +73,7 @@ class Counts:
         """Add to the count of each fact in its round, once per occurrence; returns what undoes it."""
         table = np.column_stack([facts, rounds]).astype(np.int32)
         cells = self._cells.store(table, ANY, Mark(0))
-        self._counts = _longer(self._counts, len(self._cells.marks), 0)
+        self._counts = _longer(self._counts, self._cells.count, 0)
         self._churn += len(cells)
         wrong = _add(self._counts, cells, sign)
         if wrong:
@@ -86,7 +86,7 @@ class Counts:
 
     def ranks(self, facts: Array) -> Array:
         """The rank of each fact, NEVER where it has none."""
-        self._ranks = _longer(self._ranks, len(self._relation.marks), NEVER)
+        self._ranks = _longer(self._ranks, self._relation.count, NEVER)
         return self._ranks[facts]
 
     def rank(self, facts: Array, round_number: int | None) -> Callable[[], None]:
@@ -140,7 +140,7 @@ class Counts:
         table[:, 0] = destinations[table[:, 0]]
         kept = (table[:, 0] >= 0) & (counts > 0)
         old = self._ranks[: len(destinations)]
-        self._ranks = np.full(len(self._relation.marks), NEVER, np.int64)
+        self._ranks = np.full(self._relation.count, NEVER, np.int64)
         alive = destinations >= 0
         self._ranks[destinations[alive]] = old[alive]
         self._rebuild(table[kept], counts[kept])
@@ -148,7 +148,7 @@ class Counts:
     def _rebuild(self, table: Array, counts: Array) -> None:
         self._cells = Relation(self._cells.name, 2)
         cells = self._cells.store(np.ascontiguousarray(table), ANY, Mark(0))
-        self._counts = np.zeros(len(self._cells.marks), np.int64)
+        self._counts = np.zeros(self._cells.count, np.int64)
         self._counts[cells] = counts
 
 
@@ -172,8 +172,9 @@ def due(counted: dict[str, tuple[Counts, Array]]) -> tuple[int, dict[str, Array]
 
 
 def _longer(array: Array, size: int, fill: int | np.int64) -> Array:
+    """The array with at least the given length, and some to spare if it has to move."""
     if len(array) >= size:
         return array
-    longer = np.full(size, fill, array.dtype)
+    longer = np.full(size * 3 // 2, fill, array.dtype)
     longer[: len(array)] = array
     return longer
