@@ -111,6 +111,10 @@ def test_errors_of_rules_cross_from_tasks_to_the_user(spark: SparkSession) -> No
         with pytest.raises(EvaluationError) as caught:
             engine.apply(insert={"pair": [(4, 0)]})
         assert caught.value.code == "E501"
+        place = caught.value.problems[0].place
+        assert place is not None
+        assert (place.line, place.column) == (1, 1)
+        assert "in rule half(" in str(caught.value)
         assert set(engine["half"]) == {(2,)}
 
 

@@ -11,8 +11,9 @@ Never     : no job is started here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -20,9 +21,15 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
 from tidelog.backends.spark import ids
+from tidelog.errors import EvaluationError
 from tidelog.language import values
 from tidelog.language.terms import Value
+from tidelog.planning.blame import blame
+from tidelog.planning.lowered import LoweredRule
 from tidelog.planning.plan import Apply, Compute, Expression, Literally, Slot, Test
+
+_OF_RULE = " in rule: "
+"""Between the sentence of an error and the key of its rule, on the way from a task."""
 
 
 def is_plain(expression: Expression) -> bool:
@@ -38,17 +45,17 @@ def plain(expression: Expression) -> Column:
     return F.lit(ids.of_value(expression.value))
 
 
-def tested(frame: DataFrame, test: Test, texts: DataFrame) -> DataFrame:
-    """The rows for which a comparison holds."""
+def tested(frame: DataFrame, test: Test, texts: DataFrame, rule: str) -> DataFrame:
+    """The rows for which a comparison holds; an error names the rule."""
     if test.op in ("=", "!=") and is_plain(test.left) and is_plain(test.right):
         left, right = plain(test.left), plain(test.right)
         return frame.where(left == right if test.op == "=" else left != right)
     kept = list(frame.columns)
-    return _evaluated(frame, {"holds": test}, texts).where("holds").select(*kept)
+    return _evaluated(frame, {"holds": test}, texts, rule).where("holds").select(*kept)
 
 
-def computed(frame: DataFrame, computes: Mapping[int, Expression], texts: DataFrame) -> DataFrame:
-    """The frame with further slots, by number."""
+def computed(frame: DataFrame, computes: Mapping[int, Expression], texts: DataFrame, rule: str) -> DataFrame:
+    """The frame with further slots, by number; an error names the rule."""
     kept = [F.col(name) for name in frame.columns]
     direct = {number: expression for number, expression in computes.items() if is_plain(expression)}
     frame = frame.select(*kept, *(plain(expression).alias(f"s{number}") for number, expression in direct.items()))
@@ -59,10 +66,10 @@ def computed(frame: DataFrame, computes: Mapping[int, Expression], texts: DataFr
     ]
     frame = frame.select("*", *carried)
     calls = {f"s{number}": Compute(Slot(number), each) for number, each in computes.items() if number not in direct}
-    return _evaluated(frame, calls, texts) if calls else frame
+    return _evaluated(frame, calls, texts, rule) if calls else frame
 
 
-def _evaluated(frame: DataFrame, calls: Mapping[str, Test | Compute], texts: DataFrame) -> DataFrame:
+def _evaluated(frame: DataFrame, calls: Mapping[str, Test | Compute], texts: DataFrame, rule: str) -> DataFrame:
     kept = list(frame.columns)
     slots = sorted({slot for call in calls.values() for slot in _slots(call)})
     for slot in slots:
@@ -77,7 +84,7 @@ def _evaluated(frame: DataFrame, calls: Mapping[str, Test | Compute], texts: Dat
         else:
             fields += [StructField(name, LongType()), StructField(f"x{name[1:]}", StringType())]
     ordered = frame.select(*kept, *(f"t{slot}" for slot in slots))
-    return ordered.mapInArrow(_Evaluate(tuple(kept), tuple(slots), tuple(calls.items())), StructType(fields))
+    return ordered.mapInArrow(_Evaluate(tuple(kept), tuple(slots), tuple(calls.items()), rule), StructType(fields))
 
 
 def _slots(part: Test | Compute | Expression) -> set[int]:
@@ -101,6 +108,7 @@ class _Evaluate:
     kept: tuple[str, ...]
     slots: tuple[int, ...]
     calls: tuple[tuple[str, Test | Compute], ...]
+    rule: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -130,9 +138,34 @@ class _Evaluate:
             key = tuple(number for number, _ in row)
             if key not in known:
                 bound = {slot: value for slot, (_, value) in zip(self.slots, row)}
-                known[key] = _called(call, bound)
+                known[key] = self._called(call, bound)
             results.append(known[key])
         return results
+
+    def _called(self, call: Test | Compute, bound: Mapping[int, Value]) -> Value:
+        """The value of a call; an error leaves the task as text only, so the rule's key goes with it (see `blamed`)."""
+        try:
+            if isinstance(call, Test):
+                return values.compare(call.op, _value(call.left, bound), _value(call.right, bound))
+            return _value(call.expression, bound)
+        except EvaluationError as error:
+            problem = error.problems[0]
+            sentence = f"{problem.sentence}{_OF_RULE}{self.rule}"
+            raise EvaluationError(replace(problem, sentence=sentence)) from error
+
+
+@contextmanager
+def blamed(rules: Iterable[LoweredRule]) -> Iterator[None]:
+    """An error that a task raised for one of the rules gets the rule's name and place."""
+    try:
+        yield
+    except EvaluationError as error:
+        problem = error.problems[0]
+        sentence, _, key = problem.sentence.partition(_OF_RULE)
+        rule = next((rule for rule in rules if rule.key == key), None)
+        if rule is None:
+            raise
+        raise blame(EvaluationError(replace(problem, sentence=sentence)), rule) from error
 
 
 def value_of(number: int, text: str | None) -> Value:
@@ -144,12 +177,6 @@ def value_of(number: int, text: str | None) -> Value:
 
 def _text(number: int, value: Value) -> str | None:
     return ids.typed_text(value) if number & ids.TAG in (ids.STRING, ids.OTHER) else None
-
-
-def _called(call: Test | Compute, bound: Mapping[int, Value]) -> Value:
-    if isinstance(call, Test):
-        return values.compare(call.op, _value(call.left, bound), _value(call.right, bound))
-    return _value(call.expression, bound)
 
 
 def _value(expression: Expression, bound: Mapping[int, Value]) -> Value:

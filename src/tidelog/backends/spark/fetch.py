@@ -1,15 +1,15 @@
 """Bringing facts from Spark to the driver.
 
 What      : one job for any number of look-ups: facts of any relations with given keys, or whole relations.
-Idea      : ask the big side with the small one (SPARK.md): few keys are literals in a filter, which needs no other job;
-            many are broadcast and semi-joined.
+Idea      : ask the big side with the small one (SPARK.md): few keys are literals in a filter, which needs no other job
+            and is one pass for all look-ups of a relation; many are broadcast and semi-joined.
 Invariant : the answer holds every fact with a wanted key; it may hold others, which are true facts too.
 Never     : no marks, no local numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
@@ -40,44 +40,57 @@ class Wanted:
 
 
 def fetch(jobs: Jobs, wanted: Sequence[Wanted]) -> list[tuple[ColdRelation, Ids, Array]]:
-    """For every look-up that the base can answer its rows and which of them are explicit, in one job."""
+    """For every relation that is asked its rows and which of them are explicit, in one job and mostly one pass each."""
     asked = [look_up for look_up in wanted if look_up.relation.base is not None]
     if not asked:
         return []
     _ = jobs.spark  # no part can be described for a session that is stopped
-    width = max(look_up.relation.width for look_up in asked)
-    parts = [_answer(jobs, look_up, number, width) for number, look_up in enumerate(asked)]
+    relations = {look_up.relation.name: look_up.relation for look_up in asked}
+    width = max(relation.width for relation in relations.values())
+    parts = [
+        _padded(frame, relation, number, width)
+        for number, relation in enumerate(relations.values())
+        for frame in _answers(jobs, relation, [look_up for look_up in asked if look_up.relation is relation])
+    ]
     table = jobs.run(lambda: reduce(DataFrame.unionAll, parts).toArrow())
     numbers = table.column("number").to_numpy()
     rows = frames.to_ids(table, frames.names(width))
     explicit = table.column("explicit").to_numpy()
     found = []
-    for number, look_up in enumerate(asked):
+    for number, relation in enumerate(relations.values()):
         chosen = numbers == number
-        found.append((look_up.relation, rows[chosen][:, : look_up.relation.width], explicit[chosen]))
+        found.append((relation, rows[chosen][:, : relation.width], explicit[chosen]))
     return found
 
 
-def _answer(jobs: Jobs, wanted: Wanted, number: int, width: int) -> DataFrame:
-    base = wanted.relation.base
-    assert base is not None
-    columns = frames.names(width)
-    padded = [
-        F.col(name) if at < wanted.relation.width else F.lit(0).cast("long").alias(name)
-        for at, name in enumerate(columns)
+def _padded(frame: DataFrame, relation: ColdRelation, number: int, width: int) -> DataFrame:
+    columns = [
+        F.col(name) if at < relation.width else F.lit(0).cast("long").alias(name)
+        for at, name in enumerate(frames.names(width))
     ]
-    return _filtered(jobs, wanted, base).select(F.lit(number).alias("number"), *padded, "explicit")
+    return frame.select(F.lit(number).alias("number"), *columns, "explicit")
 
 
-def _filtered(jobs: Jobs, wanted: Wanted, base: DataFrame) -> DataFrame:
-    if not wanted.columns:
-        return base
-    if len(wanted.keys) <= _LITERALS:
-        folded = _fold_column([F.col(f"c{column}") for column in wanted.columns])
-        return base.where(folded.isin([*_fold(wanted.keys).tolist(), *_NOBODY]))
-    keys = frames.of_ids(jobs.spark, wanted.keys)
-    keys = keys.toDF(*(f"c{column}" for column in wanted.columns))
-    return base.join(F.broadcast(keys), [f"c{column}" for column in wanted.columns], "left_semi")
+def _answers(jobs: Jobs, relation: ColdRelation, wanted: Sequence[Wanted]) -> Iterator[DataFrame]:
+    """The facts of one relation: look-ups with few keys share a pass; a fact may come more than once."""
+    base = relation.base
+    assert base is not None
+    if any(not look_up.columns for look_up in wanted):
+        yield base
+        return
+    few = [look_up for look_up in wanted if len(look_up.keys) <= _LITERALS]
+    if few:
+        yield base.where(reduce(Column.__or__, map(_has_key, few)))
+    for look_up in wanted:
+        if len(look_up.keys) > _LITERALS:
+            names = [f"c{column}" for column in look_up.columns]
+            keys = frames.of_ids(jobs.spark, look_up.keys).toDF(*names)
+            yield base.join(F.broadcast(keys), names, "left_semi")
+
+
+def _has_key(wanted: Wanted) -> Column:
+    folded = _fold_column([F.col(f"c{column}") for column in wanted.columns])
+    return folded.isin([*_fold(wanted.keys).tolist(), *_NOBODY])
 
 
 def _fold_column(columns: Sequence[Column]) -> Column:

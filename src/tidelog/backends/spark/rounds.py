@@ -18,6 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.spark import frames, joins
 from tidelog.backends.spark.constants import Constants
+from tidelog.backends.spark.expressions import blamed
 from tidelog.backends.spark.jobs import Jobs
 from tidelog.language.terms import Atom
 from tidelog.planning.join_order import Estimates
@@ -55,7 +56,8 @@ class Fixpoint:
             if not candidates:
                 break
             number += 1
-            merged, is_done = self._merged(known, candidates, number)
+            with blamed(self._stage.rules):
+                merged, is_done = self._merged(known, candidates, number)
             frames.release(known)
             known = merged
             if is_done or not self._stage.is_recursive:

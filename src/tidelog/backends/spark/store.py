@@ -32,6 +32,7 @@ from tidelog.backends.spark.working import Selection, Working
 from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Value
 from tidelog.limits import Limits
 from tidelog.maintenance.bulk import TooLargeError
+from tidelog.planning.blame import blamed
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.views import ANY, NOW, Mark, Matching, View
 
@@ -284,7 +285,8 @@ class SparkStore(HotStore):
             except TooLargeError:
                 pass
         body = self.now(rule.body_relation, rule.body_arity)
-        kept = frames.keep(self._jobs, grouped(rule, body, self.constants.frame))
+        with blamed(rule):
+            kept = frames.keep(self._jobs, grouped(rule, body, self.constants.frame))
         result = f"c{rule.group}"
         self.constants.add(kept.select(F.col(result).alias("id"), F.col("x").alias("text")).where("text is not null"))
         working = self._enlarged(rule.relation, rule.group + 1)
