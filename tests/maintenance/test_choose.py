@@ -24,6 +24,7 @@ def loaded(store) -> StoreEngine:
 @pytest.fixture
 def cheap_rounds(monkeypatch):
     """Only derivations count, so that a small stage shows what a large one does."""
+    monkeypatch.setattr(costs, "ROUND", 0)
     monkeypatch.setattr(costs, "LITERAL", 1)
     monkeypatch.setattr(costs, "FACT", 0)
     monkeypatch.setattr(costs, "DOUBT", {})
@@ -41,7 +42,8 @@ def test_the_choice_is_a_sentence(store: str):
 
 @pytest.fixture
 def impatient(monkeypatch):
-    """No attempt may spend anything to speak of."""
+    """No attempt may spend anything to speak of, and nothing is a trifle."""
+    monkeypatch.setattr(choose, "TRIFLE", 0)
     monkeypatch.setattr(choose, "SHARE", 0.0001)
 
 

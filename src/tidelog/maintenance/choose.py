@@ -31,6 +31,9 @@ SHARE = 2 / 3
 """How much of a recomputation an attempt may spend."""
 SPARSE = 3.0
 """With fewer derivations per fact overdeletion is tried before checking."""
+INFINITE = float("inf")
+TRIFLE = 3
+"""A stage whose facts are derived for so many rounds' worth is not worth another thought."""
 PATIENCE = 3
 """A stage that was recomputed so often for small deletions is counted."""
 SMALL = 20
@@ -71,7 +74,7 @@ class Auto(Strategy):
         in_doubt = deletions + len(task.removed) * facts // max(len(task.surviving.rules), 1)
         cut: list[str] = []
         for strategy, allowance in self._attempts(task, memory, in_doubt, facts):
-            if self._attempt(task, strategy, memory, in_doubt, allowance):
+            if self._attempt(task, strategy, memory, in_doubt, facts, allowance):
                 amount = f"{_counted(deletions, 'deletion')} against {_short(facts)} facts"
                 after = f", after {' and '.join(cut)} took too long" if cut else ""
                 task.counters.choices.append(f"component {task.stage.name}: {strategy.name}, {amount}{after}")
@@ -82,14 +85,18 @@ class Auto(Strategy):
     def _attempts(self, task: Task[F], memory: Memory, in_doubt: int, facts: int) -> Iterator[tuple[Strategy, float]]:
         """What to try, in order, and how much each may spend."""
         whole = memory.whole(task, facts)
-        if not self._mostly_gone(task, in_doubt, facts):
+        if not self._is_trifle(task, memory, facts) and not self._mostly_gone(task, in_doubt, facts):
             yield from self._incremental(task, memory, in_doubt, whole)
         if whole > WORTH and in_doubt * SMALL < facts:
             memory.recomputed += 1
         if memory.recomputed > PATIENCE:
             memory.recomputed, memory.credit = 0, whole
-            yield self._counting, float("inf")
-        yield self._recompute, float("inf")
+            yield self._counting, INFINITE
+        yield self._recompute, INFINITE
+
+    def _is_trifle(self, task: Task[F], memory: Memory, facts: int) -> bool:
+        """Whether the facts of the stage cost less than the rounds that any other strategy takes to look at some."""
+        return memory.handling(facts) < TRIFLE * per_round(task)
 
     def _incremental(
         self, task: Task[F], memory: Memory, in_doubt: int, whole: float
@@ -117,19 +124,21 @@ class Auto(Strategy):
         return one is not best and not memory.knows(one.name, in_doubt)
 
     def _mostly_gone(self, task: Task[F], in_doubt: int, facts: int) -> bool:
-        """Whether at least half of what the stage reads, or of the stage itself, is deleted."""
+        """Whether more than a third of what the stage reads is deleted, or half of it and of the stage in doubt."""
         read = sum(task.store.size(relation) for relation in task.scheduled.positive)
-        return not facts or 2 * len(task.losing[0]) > max(read, 1) or 2 * in_doubt > read + facts
+        return not facts or 3 * len(task.losing[0]) > max(read, 1) or 2 * in_doubt > read + facts
 
-    def _attempt(self, task: Task[F], strategy: Strategy, memory: Memory, in_doubt: int, allowance: float) -> bool:
+    def _attempt(
+        self, task: Task[F], strategy: Strategy, memory: Memory, in_doubt: int, facts: int, allowance: float
+    ) -> bool:
         """Whether the strategy finished within its allowance; if not, everything is as before.
 
         An attempt that was cut off is remembered as if it had cost as much as recomputation.
         """
-        before, known, rounds, facts = spent(task), instances(task), task.budget.rounds, present(task)
+        before, known, rounds = spent(task), instances(task), task.budget.rounds
 
         def watch(driving: int) -> None:
-            if spent(task) - before + memory.density * driving > allowance:
+            if allowance < INFINITE and spent(task) - before + memory.density * driving > allowance:
                 raise _TooDearError
 
         task.cut_off = watch
