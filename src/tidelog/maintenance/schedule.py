@@ -101,11 +101,12 @@ class RuleChange:
         """What was added and removed; `dropped` are our own relations that are no longer needed."""
         if before is after:
             return RuleChange()
+        old, new = _changed_stages(before, after), _changed_stages(after, before)
         waiting: defaultdict[object, list[LoweredRule]] = defaultdict(list)
-        for rule in before.rules:
+        for rule in (rule for stage in old for rule in stage.rules):
             waiting[rule.head, rule.body].append(rule)
         added = []
-        for rule in after.rules:
+        for rule in (rule for stage in new for rule in stage.rules):
             known = waiting[rule.head, rule.body]
             if known:
                 known.pop()
@@ -117,6 +118,12 @@ class RuleChange:
 
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.new_groups or self.dropped)
+
+
+def _changed_stages(one: Schedule, other: Schedule) -> list[Stage]:
+    """The stages of one schedule that the other does not share."""
+    shared = {id(scheduled.stage) for scheduled in other.stages}
+    return [scheduled.stage for scheduled in one.stages if id(scheduled.stage) not in shared]
 
 
 def _own_atoms(rule: LoweredRule, stage: Stage) -> int:

@@ -24,6 +24,10 @@ class LoweredRule:
     body: tuple[BodyLiteral, ...]
     source: Rule
 
+    def __hash__(self) -> int:
+        """By the key, which hardly two rules share: rules are looked up whenever rules change."""
+        return hash(self.key)
+
 
 @dataclass(frozen=True, slots=True)
 class GroupRule:
