@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
+from benchmarks.maintenance import page
+
 REPORTS = ("deletions", "streams", "batches", "rules")
 """The B/F paper, the Marking paper, DYRE, ZodiacEdge."""
 
@@ -18,6 +20,7 @@ def main(names: list[str]) -> int:
     for name in names or REPORTS:
         print(f"== {name}")
         import_module(f"benchmarks.maintenance.{name}").run()
+        page.write()
     return 0
 
 

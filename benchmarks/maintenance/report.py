@@ -65,7 +65,7 @@ def finish(drawn: Figure, name: str, title: str, *, bottom: float = 0.0) -> Path
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     """Columns for the terminal, numbers to the right."""
-    cells = [list(header), *([_shown(cell) for cell in row] for row in rows)]
+    cells = [list(header), *([shown(cell) for cell in row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells)]
     return "\n".join(
         "  ".join(
@@ -75,7 +75,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     )
 
 
-def _shown(cell: object) -> str:
+def shown(cell: object) -> str:
+    """A cell as people read it."""
     if isinstance(cell, float):
         return f"{cell:,.2f}" if cell < 100 else f"{cell:,.0f}"
     return f"{cell:,}" if isinstance(cell, int) else str(cell)

@@ -72,11 +72,6 @@ class Schedule:
                 self.readers[relation].append(number)
 
     @property
-    def rules(self) -> list[LoweredRule]:
-        """The ordinary rules of all stages."""
-        return [rule for scheduled in self.stages for rule in scheduled.stage.rules]
-
-    @property
     def groups(self) -> dict[str, GroupRule]:
         """The group rules by their relation."""
         return {group.relation: group for scheduled in self.stages for group in scheduled.stage.groups}

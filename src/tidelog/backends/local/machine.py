@@ -266,10 +266,11 @@ def run(
     while fuel > 0 and written < room:
         fuel -= 1
         if depth < 0:
+            while position < driving.shape[0] and not _load(driving, position, loads, registers):
+                position += 1
             if position >= driving.shape[0]:
                 break
-            entering = _load(driving, position, loads, registers)
-            depth, emitted = np.int64(0 if entering else -1), np.int64(0)
+            entering, depth, emitted = True, np.int64(0), np.int64(0)
         elif depth == steps:
             # Only a plan whose last step has no alternatives comes here; others write in `_drain`.
             _write(registers, chosen, table, written)
