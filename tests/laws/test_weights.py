@@ -140,3 +140,17 @@ def test_exponentially_many_derivations_are_no_overflow(strategy: str) -> None:
         len(engine.apply(delete={"rung": [(100, 1, 101, 0), (100, 1, 101, 1), (100, 0, 101, 1)]}).deleted["up"]) == 200
     )
     engine.verify()
+
+
+def test_counts_survive_an_update_that_fails_after_rows_were_stored() -> None:
+    """The rows of a failed update are given back, more of them than the counts have seen; the counts move along."""
+    rules = "a(y) :- r(x), y = 10 / x. p(x) :- a(x). p(x) :- q(x). p(x) :- q2(x)."
+    engine = tl.Engine(rules, strategy="counting")
+    engine.apply(insert={"q": [(number,) for number in range(6)], "q2": [(5,)]})
+    engine.apply(delete={"q": [(0,), (1,)]})
+    with pytest.raises(tl.EvaluationError):
+        engine.apply(insert={"p": [(100 + number,) for number in range(3000)], "r": [(0,)]})
+    for update in ({"delete": {"q": [(5,)]}}, {"delete": {"q": [(2,)]}}, {"insert": {"q": [(7,)]}}):
+        engine.apply(**update)
+        engine.verify()
+    assert set(engine["p"]) == {(3,), (4,), (5,), (7,)}

@@ -164,3 +164,32 @@ def test_counting_comes_and_goes_without_a_trace(first: int):
     """Random programs and streams, with `auto` changing between counts and none as often as it can."""
     for seed in range(first, first + 20):
         agree(draw_case(seed), public_engines(["auto"]))
+
+
+@pytest.mark.usefixtures("impatient", "eager_to_count")
+@pytest.mark.parametrize("store", STORES)
+def test_counts_do_not_outlive_the_component_that_they_belong_to(store: str):
+    """A rule makes a counted component a part of a larger one; when the rule goes, the old counts are not believed."""
+    engine = loaded(STORES[store]())
+    engine.apply(delete={"e": [(0, 1)]})
+    engine.apply(insert={"e": [(20, 21)]}, add_rules="o: o(x, y) :- t(x, y). p: t(x, y) :- o(y, x), s(x).")
+    engine.apply(delete={"e": [(20, 21)]})
+    engine.apply(remove_rules=["o", "p"])
+    engine.apply(insert={"e": [(20, 21)]})
+    assert (20, 21) in engine.facts()["t"]
+    engine.apply(delete={"e": [(20, 21)]})
+    assert (20, 21) not in engine.facts()["t"]
+
+
+@pytest.mark.usefixtures("impatient", "eager_to_count")
+def test_a_large_deletion_ends_the_counting(monkeypatch):
+    """Counting the way down of most of a stage is dearer than deriving what is left."""
+    engine = loaded(SetStore())
+    engine.apply(delete={"e": [(0, 1)]})
+    engine.apply(insert={"e": [(0, 1)]})
+    assert engine.store.is_counted(frozenset({"t"}))
+    monkeypatch.setattr(choose, "PATIENCE", 100)
+    engine.apply(delete={"e": RING[:6]})
+    assert not engine.store.is_counted(frozenset({"t"}))
+    assert engine.counters.choices == ["component t: recompute, 6 deletions against 64 facts"]
+    assert len(engine.facts()["t"]) == 9

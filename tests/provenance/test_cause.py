@@ -146,3 +146,14 @@ def test_on_spark(spark):
     change = engine.apply(delete={"edge": [("a", "b")]}, insert={"edge": [("c", "d")]})
     assert engine.explain_change(change, "path", ("a", "c")).facts == (("edge", ("a", "b")),)
     assert engine.explain_change(change, "path", ("b", "d")).facts == (("edge", ("c", "d")),)
+
+
+def test_long_causes_and_proofs_are_printed() -> None:
+    """A proof may be as deep as the data; printing one takes no recursion."""
+    engine = tl.Engine("hit(y) :- start(x), edge(x, y). hit(y) :- hit(x), edge(x, y).")
+    engine.apply(insert={"start": [(0,)]})
+    change = engine.apply(insert={"edge": [(number, number + 1) for number in range(1500)]})
+    proof = engine.explain("hit", (1500,))
+    assert proof.height == 1500
+    assert str(proof).count("\n") == 3000
+    assert str(engine.explain_change(change, "hit", (1500,))).startswith("hit(1500) came")

@@ -5,10 +5,10 @@ Idea       : published measurements show that no strategy wins everywhere. A sta
              Where nothing is remembered, the derivations per fact decide: where facts have few, other proofs are rare
              and overdeletion wastes little; where they have many, looking for another proof pays.
 Source     : the equilibrium point of Motik et al. 2015, section 5, is where recomputation wins.
-Invariant  : an attempt that exceeds its allowance is cut off, undone inside the stage (OLD is what no attempt changes),
-             and the next one begins; the last is recomputation, which has no limit. As an allowance is two thirds of a
-             recomputation, a strategy that was wrongly given up for good would have won a factor of 1.5 at most. The
-             result does not depend on the choice.
+Invariant  : an attempt without counts that exceeds its allowance is cut off, undone inside the stage (OLD is what no
+             attempt changes), and the next one begins; the last is recomputation, which has no limit. An allowance is
+             two thirds of a recomputation, so that a strategy that was wrongly given up for good would have won a
+             factor of 1.5 at most. The result does not depend on the choice.
 Departures : counting pays in advance, because counts have to be there before the deletion: a stage is counted once it
              was recomputed several times for small deletions, and for as long as that saves more than it costs.
 """
@@ -64,14 +64,15 @@ class Auto(Strategy):
         """Choose, attempt, and go on to the next choice if cut off; the choice is a sentence in the counters."""
         memory = self._memory.setdefault(task.stage.relations, Memory())
         facts = sum(task.store.size(relation) for relation in task.stage.relations)
-        if task.store.is_counted(task.stage.relations):
-            self._count(task, memory, facts)
+        deletions = sum(map(len, (*task.losing, task.withdrawn))) + len(task.removed)
+        in_doubt = deletions + len(task.removed) * facts // max(len(task.surviving.rules), 1)
+        if task.store.is_counted(task.stage.relations) and self._should_count(task, memory, in_doubt, facts):
+            self._count(task, memory, in_doubt, facts)
             return
+        task.store.stop_counting(task.stage.relations)  # also what was counted when components were other ones
         if not task.loses:
             self._insert_only(task, memory, facts)
             return
-        deletions = sum(map(len, (*task.losing, task.withdrawn))) + len(task.removed)
-        in_doubt = deletions + len(task.removed) * facts // max(len(task.surviving.rules), 1)
         cut: list[str] = []
         for strategy, allowance in self._attempts(task, memory, in_doubt, facts):
             if self._attempt(task, strategy, memory, in_doubt, facts, allowance):
@@ -157,15 +158,25 @@ class Auto(Strategy):
             memory.learn(strategy.name, in_doubt, spent(task) - before)
         return True
 
-    def _count(self, task: Task[F], memory: Memory, facts: int) -> None:
+    def _should_count(self, task: Task[F], memory: Memory, in_doubt: int, facts: int) -> bool:
+        """Whether a counted stage should go on being counted through this update."""
+        if not task.loses:
+            return True
+        expected = memory.expected(self._counting.name, in_doubt) or 0.0
+        return not self._mostly_gone(task, in_doubt, facts) and expected < memory.whole(task, facts)
+
+    def _count(self, task: Task[F], memory: Memory, in_doubt: int, facts: int) -> None:
         """Maintain a stage that is counted, and see whether counting still pays."""
         before, whole = spent(task), memory.whole(task, facts)
         self._counting.maintain(task)
         cost = spent(task) - before
+        if task.loses:
+            memory.learn(self._counting.name, in_doubt, cost)
         memory.credit += whole - cost if task.loses else -COUNTING_SHARE * cost
         if memory.credit < 0:
             task.store.stop_counting(task.stage.relations)
         changes = sum(map(len, (*task.losing, *task.gaining, task.withdrawn, task.asserted)))
+        changes += len(task.added) + len(task.removed)
         amount = f"{_counted(changes, 'change')} against {_short(facts)} facts"
         task.counters.choices.append(f"component {task.stage.name}: counting, {amount}")
 

@@ -25,7 +25,7 @@ from tidelog.provenance.before import Before
 from tidelog.provenance.both_versions import Index, Past, Present
 from tidelog.provenance.explain import explain
 from tidelog.provenance.instances import Fact, Facts
-from tidelog.provenance.proof import Proof
+from tidelog.provenance.proof import Proof, indented
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +42,31 @@ class Cause:
 
     def __str__(self) -> str:
         verb = "came" if self.has_come else "went: this proof is lost, and there is no other"
-        return "\n".join([f"{print_fact(self.proof.relation, self.proof.values)} {verb}", *self._lines(self.proof)])
+        own, shown = set(map(_key, self.facts)), set[int]()
 
-    def _lines(self, node: Proof, depth: int = 1, shown: set[int] | None = None) -> Iterator[str]:
-        indent, fact = "  " * depth, print_fact(node.relation, node.values)
-        shown = set() if shown is None else shown
-        if node.rule is None:
-            is_own = _key((node.relation, node.values)) in set(map(_key, self.facts))
-            word = ("is inserted" if self.has_come else "is deleted") if is_own else self._stays
-            yield f"{indent}{fact}  {word}"
-            return
-        if id(node) in shown:
-            yield f"{indent}{fact}  as above"
-            return
-        shown.add(id(node))
-        word = "" if node.rule not in self.rules else "the new rule " if self.has_come else "the removed rule "
-        yield f"{indent}{fact}  by {word}{print_rule(node.rule)}"
-        for premise in node.premises:
-            yield from self._lines(premise, depth + 1, shown)
+        def line(node: Proof) -> tuple[str, tuple[str, ...] | None]:
+            if node.rule is None:
+                return self._explicit(_key((node.relation, node.values)) in own), None
+            if id(node) in shown:
+                return "as above", None
+            shown.add(id(node))
+            word = "" if node.rule not in self.rules else "the new rule " if self.has_come else "the removed rule "
+            return f"by {word}{print_rule(node.rule)}", tuple(self._conditions(node))
+
+        first = f"{print_fact(self.proof.relation, self.proof.values)} {verb}"
+        return "\n".join([first, *indented(self.proof, 1, line)])
+
+    def _explicit(self, is_own: bool) -> str:
+        """What is said about an explicit fact, which the update changed or not."""
+        if is_own:
+            return "is inserted" if self.has_come else "is deleted"
+        return "was there before" if self.has_come else "is still there"
+
+    def _conditions(self, node: Proof) -> Iterator[str]:
+        """The conditions under a fact, with a word where one has turned."""
         for condition in node.conditions:
             has_turned = condition in self.turned.get(id(node), ())
-            yield f"{indent}  {condition}" + (
-                f"  {'since now' if self.has_come else 'until now'}" if has_turned else ""
-            )
-
-    @property
-    def _stays(self) -> str:
-        return "was there before" if self.has_come else "is still there"
+            yield condition + (f"  {'since now' if self.has_come else 'until now'}" if has_turned else "")
 
 
 def cause(fact: Fact, change: Change, before: Before, rules: tuple[Rule, ...], held: Facts) -> Cause:

@@ -7,7 +7,7 @@ Never     : no search (explain.py) and no judgement (checker.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tidelog.language.printer import print_fact, print_rule
@@ -33,26 +33,49 @@ class Proof:
     @property
     def height(self) -> int:
         """How many rules lie above each other."""
-        return 0 if self.rule is None else 1 + max((premise.height for premise in self.premises), default=0)
+        found: dict[int, int] = {}
+        waiting = [self]
+        while waiting:
+            node = waiting[-1]
+            below = [premise for premise in node.premises if id(premise) not in found]
+            if below:
+                waiting.extend(below)
+                continue
+            waiting.pop()
+            heights = [found[id(premise)] for premise in node.premises]
+            found[id(node)] = 0 if node.rule is None else 1 + max(heights, default=0)
+        return found[id(self)]
 
     def __str__(self) -> str:
-        return "\n".join(_lines(self, 0, set()))
+        shown: set[object] = set()
+
+        def line(proof: Proof) -> tuple[str, tuple[str, ...] | None]:
+            if proof.rule is None:
+                return "is explicit", None
+            key = (proof.relation, fact_identity(proof.values))
+            if key in shown:
+                return "as above", None
+            shown.add(key)
+            return f"by {print_rule(proof.rule)}", proof.conditions
+
+        return "\n".join(indented(self, 0, line))
 
 
-def _lines(proof: Proof, depth: int, shown: set[object]) -> Iterator[str]:
-    """The proof, indented; a fact that was explained further up is only named again."""
-    indent = "  " * depth
-    fact = print_fact(proof.relation, proof.values)
-    if proof.rule is None:
-        yield f"{indent}{fact}  is explicit"
-        return
-    key = (proof.relation, fact_identity(proof.values))
-    if key in shown:
-        yield f"{indent}{fact}  as above"
-        return
-    shown.add(key)
-    yield f"{indent}{fact}  by {print_rule(proof.rule)}"
-    for premise in proof.premises:
-        yield from _lines(premise, depth + 1, shown)
-    for condition in proof.conditions:
-        yield f"{indent}  {condition}"
+Line = Callable[[Proof], tuple[str, tuple[str, ...] | None]]
+"""What is said about a fact, and the conditions under it; None if nothing below it is shown."""
+
+
+def indented(proof: Proof, depth: int, line: Line) -> Iterator[str]:
+    """A proof as lines from the top down; without recursion, because proofs can be as deep as the data."""
+    waiting: list[tuple[int, Proof | str]] = [(depth, proof)]
+    while waiting:
+        depth, node = waiting.pop()
+        indent = "  " * depth
+        if isinstance(node, str):
+            yield f"{indent}{node}"
+            continue
+        word, conditions = line(node)
+        yield f"{indent}{print_fact(node.relation, node.values)}  {word}"
+        if conditions is not None:
+            below: list[Proof | str] = [*node.premises, *conditions]
+            waiting.extend((depth + 1, one) for one in reversed(below))

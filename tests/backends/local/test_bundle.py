@@ -72,3 +72,16 @@ def test_whichever_order_of_joins_wins_the_race_the_same_facts_fall(leads: str) 
     assert change.stats.overdeleted >= 4096
     assert set(engine["out"]) == {(3, 4)}
     engine.verify()
+
+
+def test_a_time_limit_holds_inside_a_bundle() -> None:
+    """Forty rules that look at millions of candidates in vain are stopped between two calls, not after all of them."""
+    rules = "\n".join(f"o(x, {number}) :- d(x), a(x, y, u), b(x, z, v), u != v." for number in range(40))
+    engine = tl.Engine(rules, limits=tl.Limits(seconds=1.0))
+    rows = [(1, number, 0) for number in range(8000)]
+    engine.apply(insert={"a": rows, "b": rows, "d": [(2,), (3,), (4,)]})
+    with pytest.raises(tl.BudgetError) as raised:
+        engine.apply(insert={"d": [(1,)]})
+    assert raised.value.code == "E403"
+    assert "raise the limit of seconds" in str(raised.value)
+    assert set(engine["d"]) == {(2,), (3,), (4,)}

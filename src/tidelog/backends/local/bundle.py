@@ -4,8 +4,8 @@ What      : packs the programs of several executables into common arrays; `match
             the same driving rows, `proved` asks which rows are the head of an instance of any of them.
 Idea      : a small update meets a dozen rules, and most of them give nothing; calling a kernel for each costs more than
             all of its work.
-Invariant : a program gives the same matches in the same order as its executable. What does not fit into the table is
-            left to the executable, from the start.
+Invariant : a program gives the same matches in the same order as its executable. What does not fit into the table, or
+            is still not done when the call has looked at many candidates, is left to the executable, from the start.
 Never     : no arithmetic: executables that have some are refused by `is_simple`.
 """
 
@@ -25,13 +25,15 @@ from tidelog.backends.local.relation import Relation
 MOST_DRIVING = 4096
 """With more driving rows the price of a call no longer matters, and a table of one program may be large."""
 _TABLE = 1 << 16
+_FUEL = 1 << 24
+"""How many candidates all programs of a call may look at together before whoever watches over budgets is asked."""
 _LOADS, _CODE, _STARTS, _REGISTERS, _CHOSEN = 0, 2, 4, 6, 8
 _UNFINISHED = -1
 
 
 @allocating
 def _run_one(
-    driving: Array, part: Array, arrays: tuple[Array, ...], chosen: Array, limit: Int, table: Array
+    driving: Array, part: Array, arrays: tuple[Array, ...], chosen: Array, limit: Int, most: Int, table: Array
 ) -> tuple[Int, bool, Int]:
     """Run one program of the bundle from the start: how many rows it writes, whether that is all, and the work."""
     loads, code, starts, registers, _ = arrays
@@ -46,6 +48,7 @@ def _run_one(
         np.zeros(2 * steps.shape[0], np.int64),
         state,
         limit,
+        most,
         chosen,
         table,
     )
@@ -55,16 +58,17 @@ def _run_one(
 @allocating
 def _run_all(driving: Array, parts: Array, order: Array, arrays: tuple[Array, ...], counts: Array, table: Array) -> Int:
     """Run programs until the table is full; the number of entries written, and the number of rows by program."""
-    used = np.int64(0)
+    used, fuel = np.int64(0), np.int64(_FUEL)
     for i in range(order.shape[0]):
         part = parts[order[i]]
         chosen = arrays[4][part[_CHOSEN] : part[_CHOSEN + 1]]
         width = chosen.shape[0]
         room = (table.shape[0] - used) // width
         counts[i] = _UNFINISHED
-        if room > 0:
+        if room > 0 and fuel > 0:
             own = table[used : used + room * width].reshape((room, width))
-            written, is_done, _ = _run_one(driving, part, arrays, chosen, UNLIMITED, own)
+            written, is_done, looked = _run_one(driving, part, arrays, chosen, UNLIMITED, fuel, own)
+            fuel -= looked
             if is_done:
                 counts[i] = written
                 used += written * width
@@ -79,7 +83,7 @@ def _prove_all(
 
     `looked` gets the candidates that each program looked at, by which orders of joins can be compared.
     """
-    chosen = np.zeros(1, np.int64)
+    chosen, fuel = np.zeros(1, np.int64), np.int64(_FUEL)
     table = np.empty((driving.shape[0], 1), np.int32)
     places = np.empty(driving.shape[0], np.int64)
     for i in range(order.shape[0]):
@@ -93,7 +97,11 @@ def _prove_all(
         counts[i] = 0
         if left == 0:
             continue
-        written, is_done, looked[order[i]] = _run_one(waiting[:left], parts[order[i]], arrays, chosen, 1, table)
+        if fuel <= 0:
+            counts[i] = _UNFINISHED
+            continue
+        written, is_done, looked[order[i]] = _run_one(waiting[:left], parts[order[i]], arrays, chosen, 1, fuel, table)
+        fuel -= looked[order[i]]
         for at in range(written):
             proved[places[table[at, 0]]] = True
         counts[i] = written if is_done else _UNFINISHED - written

@@ -3,7 +3,8 @@
 What      : the counts of the stages that a strategy keeps counts for, with commit and rollback.
 Idea      : counts are changed in place and every change hands back what undoes it; the set of counted stages is a value
             that is replaced, so that a rollback takes the former one back.
-Invariant : after a rollback everything is as at the last commit.
+Invariant : after a rollback everything is as at the last commit. Whoever maintains a relation of a counted stage in
+            another way, or as part of another stage, stops its counting first.
 Never     : no count is made here (counting.py), and nothing is known of rules.
 """
 

@@ -135,6 +135,7 @@ class Counts:
 
     def moved(self, destinations: Array) -> None:
         """Row i of the relation is now row `destinations[i]`, or gone if that is -1."""
+        self._ranks = _longer(self._ranks, len(destinations), NEVER)
         size = self._cells.count
         table, counts = self._cells.rows[:size].copy(), self._counts[:size]
         table[:, 0] = destinations[table[:, 0]]

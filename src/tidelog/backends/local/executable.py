@@ -52,7 +52,6 @@ class _Segment:
     loads: Array = field(default_factory=lambda: np.empty((0, 3), np.int64))
     code: Array = field(default_factory=lambda: np.empty(0, np.int64))
     starts: Array = field(default_factory=lambda: np.empty(0, np.int64))
-    chosen: Array = field(default_factory=lambda: np.empty(0, np.int64))
     uses: list[tuple[int, Relation, tuple[int, ...]]] = field(default_factory=list)
     scans: list[tuple[int, Relation]] = field(default_factory=list)
     column: int = -1
@@ -194,7 +193,9 @@ class Executable:
                     driving, loads, segment.column, code, 0, registers, cursors, state, chosen, table, segment.scratch
                 )
             else:
-                written = machine.run(driving, loads, code, starts, registers, cursors, state, limit, chosen, table)
+                written = machine.run(
+                    driving, loads, code, starts, registers, cursors, state, limit, machine.FUEL, chosen, table
+                )
             yield table[:written]
             room = CHUNK
 

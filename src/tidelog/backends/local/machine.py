@@ -6,7 +6,7 @@ Idea      : fused nested index loops with nothing materialised in between; becau
             compiles nothing. When the table is full the machine stops and later resumes where it was.
 Invariant : matches come in a fixed order, each once. Rows may be appended to relations and tables may grow between
             two calls: cursors are row numbers, and a ring is walked to what was its last row at the start.
-Never     : no arithmetic (batches.py), no insertion (relation_kernels.py), no Python objects.
+Never     : no arithmetic (functions.py), no insertion (relation_kernels.py), no Python objects.
 
 A step is a block of integers: operation, address of the rows, arity, address of the marks, care, want, address of the
 slots, room, address of the links, number of rows, row register (or -1), number of key pairs, number of actions, then
@@ -249,20 +249,20 @@ def run(
     cursors: Array,
     state: Array,
     limit: Int,
+    most: Int,
     chosen: Array,
     table: Array,
 ) -> Int:
     """Run until the driving rows are used up or the table is full; returns the number of rows written.
 
     `state` holds the driving position, the depth (-1 between driving rows), the matches written for this driving row,
-    whether the step at that depth begins, and how many candidates were looked at so far; the run is done when the
-    position reaches the number of driving rows.
-    At most `limit` matches are written per driving row. A run also stops after FUEL candidates, so that whoever watches
-    over budgets is asked now and then. `cursors` has two entries per step.
+    whether the step at that depth begins, and how many candidates were looked at; the run is done when the position is
+    the number of driving rows. At most `limit` matches are written per driving row. A run also stops after about `most`
+    candidates, so that whoever watches over budgets is asked now and then. `cursors` has two entries per step.
     """
     steps, room = starts.shape[0], table.shape[0]
     position, depth, emitted, entering = state[POSITION], state[DEPTH], state[EMITTED], state[ENTERING] != 0
-    written, fuel = np.int64(0), FUEL
+    written, fuel = np.int64(0), np.int64(most)
     while fuel > 0 and written < room:
         fuel -= 1
         if depth < 0:
@@ -290,8 +290,8 @@ def run(
             row, last = cursors[depth], cursors[steps + depth]
             if depth == steps - 1:
                 before = written
-                most = min(room, written + limit - emitted)
-                row, written, looked = _drain(code, at, operation, row, last, registers, chosen, table, written, most)
+                end = min(room, written + limit - emitted)
+                row, written, looked = _drain(code, at, operation, row, last, registers, chosen, table, written, end)
                 emitted += written - before
                 cursors[depth] = row
                 entering = False
@@ -308,5 +308,5 @@ def run(
         if depth < 0:
             position += 1
     state[POSITION], state[DEPTH], state[EMITTED], state[ENTERING] = position, depth, emitted, entering
-    state[LOOKED] += FUEL - fuel
+    state[LOOKED] += most - fuel
     return written

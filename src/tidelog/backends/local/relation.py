@@ -18,6 +18,7 @@ import numpy as np
 
 from tidelog.backends.local import hashing, relation_kernels, row_table
 from tidelog.backends.local.compiled import Array
+from tidelog.errors import BudgetError
 from tidelog.planning.views import NO_MARKS, Mark, View
 
 _KEPT = int(Mark.MARKED | Mark.POSITIVE)
@@ -25,7 +26,7 @@ _NEW = int(Mark.NOW | Mark.EXPLICIT)
 _PREVIOUS = int(Mark.OLD | Mark.WAS_EXPLICIT)
 _NOW = int(Mark.NOW)
 _PRESENT = int(Mark.NOW | Mark.NEXT)
-_LEAST_ROWS = 16
+_LEAST_ROWS, _MOST_ROWS = 16, 2**31 - 1
 _LEAST_DEAD = 1024
 _MANY = 1 << 12
 _MEDIUM = 1 << 20
@@ -242,6 +243,8 @@ class Relation:
         """Make room for `more` further rows everywhere."""
         self._reserve_journal(more)
         needed = self.count + more
+        if needed > _MOST_ROWS:
+            raise BudgetError.of("E405", f"{self.name} has more than 2^31 rows", remedy="use the Spark backend")
         if needed > len(self.marks):
             capacity = max(needed, _more(len(self.marks)))
             self.rows = _grown(self.rows, capacity)

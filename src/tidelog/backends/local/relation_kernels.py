@@ -91,7 +91,8 @@ def store_new_rows(
 ) -> Int:
     """As `store_rows`, with marks to add, where no row that is stored already is in the view: the bulk of most work."""
     first, arity = counters[COUNT], rows.shape[1]
-    if arity == 2 and table.strides[0] == 2 * table.itemsize and table.strides[1] == table.itemsize:
+    size = rows.itemsize
+    if arity == 2 and table.itemsize == size and table.strides[0] == 2 * size and table.strides[1] == size:
         count = append_pairs(table.ctypes.data, table.shape[0], rows.ctypes.data, slots, first, ahead)
     else:
         count = append_rows(table, rows, slots, first, ahead)

@@ -28,7 +28,7 @@ from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver
 from tidelog.planning.views import ANY, NO_MARKS, Mark, Matching, View
 
-_MOST_PROVED = 1 << 16
+_MOST_PROVED = 1 << 13
 """How many facts are asked for proofs between two looks at the budget."""
 _MANY_FACTS, _SAMPLE = 4096, 64
 
@@ -105,8 +105,9 @@ class LocalStore(Runner):
 
     @property
     def nbytes(self) -> int:
-        """The memory that facts, indexes and constants take."""
-        return sum(relation.nbytes for relation in self.relations.values()) + self.dictionary.nbytes
+        """The memory that facts, indexes, counts and constants take."""
+        counts = sum(counts.nbytes for _, counts in self.counted)
+        return sum(relation.nbytes for relation in self.relations.values()) + counts + self.dictionary.nbytes
 
     # -- sets of facts ---------------------------------------------------------------------------------------------
 
