@@ -58,7 +58,8 @@ def _edges(name: str) -> tuple[Fact, ...]:
 def _measured(
     name: str, program: str, relation: str, fixed: tuple[Fact, ...], changing: tuple[Fact, ...], label: str, size: int
 ) -> list[dict[str, Any]]:
-    batch, rest = tables({relation: changing[:size]}), tables({relation: fixed + changing[size:]})
+    batch = tables({relation: changing[:size]}) if size > 1 else {relation: changing[:1]}  # one fact comes as a tuple
+    rest = tables({relation: fixed + changing[size:]})
     found: list[dict[str, Any]] = []
     for strategy in STRATEGIES:
         initial, engine = loaded(program, rest, strategy)

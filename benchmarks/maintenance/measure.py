@@ -67,10 +67,11 @@ def there_and_back(
 ) -> tuple[list[float], list[float], Change]:
     """Do and undo a few times: the seconds of both (the first time warms up and is left out), and the last change.
 
-    `auto` needs a few rounds more until it has tried what it wants to try; these are part of the warm-up.
+    `auto` needs a few rounds more until it has tried what it wants to try, and counted what it recomputes again and
+    again; these are part of the warm-up.
     """
     gc.collect()
-    for _ in range(3 if strategy == "auto" else 1):
+    for _ in range(6 if strategy == "auto" else 1):
         seconds, change = cpu(there)
         undone, _ = cpu(back)
     if seconds > _LONG:

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from tidelog.state.snapshot import StoredState
 
 _SHOWN = 200
+_WAS_EXPLICIT = View(Mark.WAS_EXPLICIT)
 NO_RULES = Program()
 
 
@@ -363,9 +364,9 @@ class Engine:
 
     def _withdrawn(self, gone: Mapping[str, Any]) -> FactTables:
         """Those of the deleted facts that were explicit before the update."""
-        store, view = self._backend.store, View(Mark.WAS_EXPLICIT)
+        backend, restrict = self._backend, self._backend.store.restrict
         return FactTables(
-            {name: self._backend.freeze(name, store.restrict(facts, view)) for name, facts in gone.items() if facts}
+            {name: backend.freeze(name, restrict(facts, _WAS_EXPLICIT)) for name, facts in gone.items() if facts}
         )
 
     def _forget_marks(self) -> None:
