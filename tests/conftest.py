@@ -20,11 +20,13 @@ settings.load_profile("repeatable")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that use Spark are marked so, and go to one worker: starting a second session costs more than it saves."""
+    """Tests that use the session are marked so, and go to one worker: starting a second one costs more than it saves.
+
+    Tests that start processes of their own are no part of that; they fill the other worker's time.
+    """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
-        if item.get_closest_marker("spark"):
             item.add_marker(pytest.mark.xdist_group("spark"))
 
 

@@ -26,8 +26,8 @@ def test_with_the_fixture(spark, number):
     leave_name("spark")
 
 @pytest.mark.spark
-def test_with_the_mark():
-    leave_name("spark")
+def test_with_the_mark_and_a_process_of_its_own():
+    leave_name("plain")
 
 @pytest.mark.parametrize("number", range(8))
 def test_without(number):
@@ -36,7 +36,7 @@ def test_without(number):
 
 
 def test_spark_tests_run_in_one_worker(tmp_path):
-    """A small suite beside a copy of our conftest: whatever the number of workers, one of them gets all Spark tests."""
+    """A small suite beside a copy of our conftest: whatever the number of workers, one gets all that share the session."""
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
     (tmp_path / "test_suite.py").write_text(SUITE)
     settings = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
