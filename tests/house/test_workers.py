@@ -36,7 +36,7 @@ def test_without(number):
 
 
 def test_spark_tests_run_in_one_worker(tmp_path):
-    """A small suite beside a copy of our conftest: whatever the number of workers, one gets all that share the session."""
+    """A small suite beside a copy of our conftest: however many workers, one gets all that share the session."""
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
     (tmp_path / "test_suite.py").write_text(SUITE)
     settings = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
