@@ -121,7 +121,7 @@ def from_values(values: Sequence[object], where: str = "the column") -> Column:
                 return normalise(pa.array(values, arrow_type), where)
             except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
                 pass
-    return [plain(value, where, row) for row, value in enumerate(values, 1)]
+    return few_values(values, where)
 
 
 def few_values(values: Sequence[object], where: str) -> Column:

@@ -19,7 +19,7 @@ import numpy as np
 
 from tidelog.backends.local import machine
 from tidelog.backends.local.compiled import Array, Int, allocating
-from tidelog.backends.local.executable import UNLIMITED, Executable
+from tidelog.backends.local.executable import Executable
 from tidelog.backends.local.relation import Relation
 
 MOST_DRIVING = 4096
@@ -67,7 +67,7 @@ def _run_all(driving: Array, parts: Array, order: Array, arrays: tuple[Array, ..
         counts[i] = _UNFINISHED
         if room > 0 and fuel > 0:
             own = table[used : used + room * width].reshape((room, width))
-            written, is_done, looked = _run_one(driving, part, arrays, chosen, UNLIMITED, fuel, own)
+            written, is_done, looked = _run_one(driving, part, arrays, chosen, machine.UNLIMITED, fuel, own)
             fuel -= looked
             if is_done:
                 counts[i] = written

@@ -40,7 +40,6 @@ from tidelog.planning.plan import (
 from tidelog.planning.views import Matching, View
 
 CHUNK = 1 << 16
-UNLIMITED = 1 << 62
 
 
 @dataclass(slots=True)
@@ -129,27 +128,27 @@ class Executable:
     def heads(self, driving: Array) -> Iterator[Array]:
         """The heads of all instances, in chunks; a head that several instances derive comes several times."""
         if self._head_is_plain:
-            return self._chunks(driving, self._head, UNLIMITED)
+            return self._chunks(driving, self._head, machine.UNLIMITED)
         return self._computed_heads(driving)
 
     def _computed_heads(self, driving: Array) -> Iterator[Array]:
-        for table in self._chunks(driving, np.arange(self._width), UNLIMITED):
+        for table in self._chunks(driving, np.arange(self._width), machine.UNLIMITED):
             yield _stacked([self._evaluate(part, table) for part in self.plan.head], len(table))
 
     def bodies(self, driving: Array, joins: Sequence[int], limit: int) -> Iterator[Array]:
         """For each instance the position of its driving row and the rows matched by the given joins."""
         rows = [1 + self.plan.slots + join for join in joins]
-        return self._chunks(driving, np.array([0, *rows]), limit if len(self._segments) == 1 else UNLIMITED)
+        return self._chunks(driving, np.array([0, *rows]), limit if len(self._segments) == 1 else machine.UNLIMITED)
 
     def instances(self, driving: Array, joins: Sequence[int]) -> Iterator[tuple[Array, Array]]:
         """For each instance its head; and the position of its driving row with the rows matched by the given joins."""
         rows = [0, *(1 + self.plan.slots + join for join in joins)]
         if self._head_is_plain:
             head = len(self._head)
-            for table in self._chunks(driving, np.array([*self._head, *rows]), UNLIMITED):
+            for table in self._chunks(driving, np.array([*self._head, *rows]), machine.UNLIMITED):
                 yield np.ascontiguousarray(table[:, :head]), table[:, head:]
             return
-        for table in self._chunks(driving, np.arange(self._width), UNLIMITED):
+        for table in self._chunks(driving, np.arange(self._width), machine.UNLIMITED):
             columns = [self._evaluate(part, table) for part in self.plan.head]
             yield _stacked(columns, len(table)), table[:, rows]
 
@@ -167,7 +166,7 @@ class Executable:
         is_last = number == len(self._segments) - 1
         direct = is_last and not segment.arithmetic
         wanted = chosen if direct else np.arange(self._width, dtype=np.int64)
-        for table in self._machine(segment, driving, wanted, limit if direct else UNLIMITED):
+        for table in self._machine(segment, driving, wanted, limit if direct else machine.UNLIMITED):
             if direct:
                 yield table
                 continue
@@ -183,7 +182,7 @@ class Executable:
         state = np.array(machine.START, np.int64)
         count, room = len(driving), min(CHUNK, max(256, 4 * len(driving)))
         self._note_sizes(segment)
-        is_single = segment.column >= 0 and limit == UNLIMITED
+        is_single = segment.column >= 0 and limit == machine.UNLIMITED
         while state[machine.POSITION] < count:
             self._refresh(segment)
             table = np.empty((room, len(chosen)), np.int32)

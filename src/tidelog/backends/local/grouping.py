@@ -21,7 +21,7 @@ from tidelog.planning.lowered import GroupRule
 from tidelog.planning.plan import Column, Ignore
 from tidelog.planning.views import ANY, NOW, OLD, Mark, View
 
-_CHUNK, UNLIMITED = 1 << 16, 1 << 62
+_CHUNK = 1 << 16
 _ONLY = np.zeros(1, np.int64)
 """Where the one step of the program starts."""
 
@@ -149,7 +149,7 @@ def _lookup(
     while state[machine.POSITION] < len(groups):
         table = np.empty((_CHUNK, 2), np.int32)
         written = machine.run(
-            groups, loads, program, _ONLY, registers, cursors, state, UNLIMITED, machine.FUEL, chosen, table
+            groups, loads, program, _ONLY, registers, cursors, state, machine.UNLIMITED, machine.FUEL, chosen, table
         )
         pieces.append(table[:written])
     found = np.concatenate(pieces)

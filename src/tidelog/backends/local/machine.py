@@ -31,7 +31,8 @@ EQUAL, DIFFERENT, COPY = 8, 9, 10
 BIND, CHECK = 0, 1
 POSITION, DEPTH, EMITTED, ENTERING, LOOKED = 0, 1, 2, 3, 4
 START = (0, -1, 0, 0, 0)
-FUEL = 1 << 26
+FUEL, UNLIMITED = 1 << 26, 1 << 62
+"""How many candidates a run looks at if nothing else stops it, and a limit of matches that is none."""
 
 _WORD = np.int64(0xFFFFFFFF)
 
