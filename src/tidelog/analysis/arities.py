@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tidelog.errors import Place, Problem, ProgramError
-from tidelog.language.terms import Program, atoms
+from tidelog.language.terms import Program, Rule, atoms
 
 
 def arities(program: Program) -> dict[str, int]:
@@ -36,7 +36,13 @@ def problems(program: Program) -> Iterator[Problem]:
 
 
 def agree(program: Program, stored: Callable[[str], int | None]) -> None:
-    """Raise E201 for rules and declarations with other columns than the facts that are there already."""
+    """Raise E201 for rules and declarations with other columns than the facts that are there already.
+
+    Facts are held to the rules that they find, so that only rules that the program's check found to be new can differ.
+    """
+    new = None if program.fresh is None else (use for rule in program.fresh for use in mentions(rule))
+    if new is not None and all(stored(relation) in (None, arity) for relation, arity, _ in new):
+        return
     found = []
     for relation, (arity, place) in _decided(program).items():
         known = stored(relation)
@@ -46,6 +52,14 @@ def agree(program: Program, stored: Callable[[str], int | None]) -> None:
             found.append(Problem("E201", sentence, place, remedy))
     if found:
         raise ProgramError(found)
+
+
+def mentions(rule: Rule) -> Iterator[tuple[str, int, Place | None]]:
+    """Every mention of a relation in a rule, with its number of columns and its place."""
+    yield rule.head.relation, len(rule.head.terms), rule.head.place or rule.place
+    for literal in rule.body:
+        for atom, _ in atoms(literal):
+            yield atom.relation, len(atom.terms), atom.place or rule.place
 
 
 def _declared_twice(program: Program) -> Iterator[Problem]:
@@ -75,10 +89,7 @@ def _uses(program: Program) -> Iterator[tuple[str, int, Place | None]]:
 
 def _mentions(program: Program) -> Iterator[tuple[str, int, Place | None]]:
     for rule in program.rules:
-        yield rule.head.relation, len(rule.head.terms), rule.head.place or rule.place
-        for literal in rule.body:
-            for atom, _ in atoms(literal):
-                yield atom.relation, len(atom.terms), atom.place or rule.place
+        yield from mentions(rule)
     for fact in program.facts:
         yield fact.relation, len(fact.values), fact.place
 

@@ -21,9 +21,10 @@ Column = tuple[str, int]
 
 def open_columns(program: Program) -> set[Column]:
     """The columns, as relation and 0-based index, that may hold values of any type."""
-    declared = {(d.relation, i): type_ for d in program.declarations for i, (_, type_) in enumerate(d.columns)}
-    found = {column for column, type_ in declared.items() if type_ == "any"}
-    found |= set(_mixed(program)) - declared.keys()
+    declared = _declared(program)
+    found = declared_open(program) | set(_mixed(program)) - declared.keys()
+    if not found:
+        return found
     readers: dict[str, list[Rule]] = {}
     for rule in program.rules:
         for relation in relations_read(rule):
@@ -31,14 +32,21 @@ def open_columns(program: Program) -> set[Column]:
     frontier = sorted({relation for relation, _ in found})
     for relation in frontier:
         for rule in readers.get(relation, ()):
-            opened = set(_filled(rule, found)) - declared.keys() - found
+            opened = set(filled(rule, found)) - declared.keys() - found
             found |= opened
             frontier.extend({head for head, _ in opened})
     return found
 
 
+def declared_open(program: Program) -> set[Column]:
+    """The columns that are declared with type `any`."""
+    return {column for column, type_ in _declared(program).items() if type_ == "any"}
+
+
 def open_variables(rule: Rule, found: set[Column]) -> set[str]:
     """The variables of a rule that are bound through open columns only."""
+    if not found:
+        return set()
     is_open: dict[str, bool] = {}
     for atom in rule.body:
         if isinstance(atom, Atom):
@@ -48,11 +56,16 @@ def open_variables(rule: Rule, found: set[Column]) -> set[str]:
     return {name for name, flag in is_open.items() if flag}
 
 
-def _filled(rule: Rule, found: set[Column]) -> Iterator[Column]:
+def filled(rule: Rule, found: set[Column]) -> Iterator[Column]:
+    """The columns of a rule's head that it fills from open columns only."""
     names = open_variables(rule, found)
     for index, term in enumerate(rule.head.terms):
         if isinstance(term, Variable) and term.name in names:
             yield rule.head.relation, index
+
+
+def _declared(program: Program) -> dict[Column, str]:
+    return {(d.relation, i): type_ for d in program.declarations for i, (_, type_) in enumerate(d.columns)}
 
 
 def _mixed(program: Program) -> Iterator[Column]:

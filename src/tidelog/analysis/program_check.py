@@ -2,43 +2,75 @@
 
 What      : asks every question whose answer can be "no", and collects what is wrong.
 Idea      : the order of the questions is data, on one screen. When rules come and go, questions about one rule at a
-            time are asked of the new rules only.
+            time are asked of the new rules only, and what is known of the program before usually answers the others.
 Invariant : problems are ordered by place; a program without problems can be evaluated.
 Never     : no question is answered here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TypeAlias
 
 from tidelog.analysis import arities, closing, functions, names, safety, stratification, types
+from tidelog.analysis.survey import Survey, keep
+from tidelog.analysis.type_inference import TypeInference
 from tidelog.errors import Problem, ProgramError
-from tidelog.language.terms import Program
+from tidelog.language.terms import Program, Rule
 
-Questions: TypeAlias = tuple[Callable[[Program], Iterable[Problem]], ...]
 
-OF_PROGRAMS: Questions = (
-    arities.problems,
-    names.problems,
-    types.problems,
-    stratification.problems,
-    closing.problems,
-)
-OF_RULES: Questions = (functions.problems, safety.problems)
-"""Questions that a rule answers by itself."""
+def _of_program(program: Program, inference: TypeInference) -> Iterator[Iterable[Problem]]:
+    """The questions about a program as a whole."""
+    yield arities.problems(program)
+    yield names.problems(program)
+    yield types.problems(program, inference)
+    yield stratification.problems(program)
+    yield closing.problems(program)
+
+
+def _of_rules(program: Program) -> Iterator[Iterable[Problem]]:
+    """The questions that a rule answers by itself."""
+    yield functions.problems(program)
+    yield safety.problems(program)
 
 
 def problems(program: Program, before: Program | None = None) -> tuple[Problem, ...]:
     """Everything that is wrong with a program, ordered by place; the program `before` it is known to be right."""
-    known = set(map(id, before.rules)) if before is not None else set()
-    fresh = replace(program, rules=tuple(rule for rule in program.rules if id(rule) not in known))
-    if before is not None and not fresh.rules and program.declarations == before.declarations:
-        return ()  # fewer rules ask for less
-    found = [problem for question in OF_PROGRAMS for problem in question(program)]
-    found += [problem for question in OF_RULES for problem in question(fresh)]
+    fresh = program.rules if before is None else _fresh(program, before)
+    own = [problem for some in _of_rules(replace(program, rules=fresh)) for problem in some]
+    if before is not None and not own and _is_sure(program, before, fresh):
+        return ()
+    inference = TypeInference(program)
+    found = [problem for some in _of_program(program, inference) for problem in some] + own
+    if not found:
+        differs = before is None or not _have_same_frame(program, before)
+        keep(program, Survey(program, inference), None if differs else fresh)
     return tuple(sorted(found, key=_by_place))
+
+
+def _is_sure(program: Program, before: Program, fresh: tuple[Rule, ...]) -> bool:
+    """Whether the check of the program before tells that this one is right, too; if so, it is kept with this one."""
+    survey = before.survey
+    if not isinstance(survey, Survey) or not _have_same_frame(program, before):
+        return False
+    has_lost = len(program.rules) < len(before.rules) + len(fresh)
+    if (has_lost and not survey.lasts_without_rules) or not survey.takes(fresh, program):
+        return False
+    keep(program, survey, fresh)
+    return True
+
+
+def _have_same_frame(program: Program, before: Program) -> bool:
+    return program.declarations == before.declarations and program.facts == before.facts
+
+
+def _fresh(program: Program, before: Program) -> tuple[Rule, ...]:
+    """The rules of a program that were not there before; they usually stand behind those that were."""
+    count = len(before.rules)
+    if program.rules[:count] == before.rules:
+        return program.rules[count:]
+    known = set(map(id, before.rules))
+    return tuple(rule for rule in program.rules if id(rule) not in known)
 
 
 def check(program: Program, before: Program | None = None) -> None:

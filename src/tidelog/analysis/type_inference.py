@@ -9,8 +9,10 @@ Never     : no wording of contradictions (types.py).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tidelog.analysis.arities import arities
-from tidelog.analysis.open_columns import Column, open_columns, open_variables
+from tidelog.analysis.open_columns import Column, declared_open, filled, open_columns, open_variables
 from tidelog.analysis.unification import NUMERIC, Evidence, Unification
 from tidelog.errors import Place, Problem
 from tidelog.language.printer import print_term
@@ -39,8 +41,10 @@ class TypeInference:
     def __init__(self, program: Program) -> None:
         self.unification = Unification()
         self.declaration_problems: list[Problem] = []
-        self._arity = arities(program)
+        self.arity = arities(program)
         self._open = open_columns(program)
+        self.has_opened = not self._open <= declared_open(program)
+        """Whether a column is open that is not declared so: it may close again when a rule goes."""
         self._declared: dict[Column, str] = {}
         self._columns: dict[Column, int] = {}
         self._variables: dict[str, int] = {}
@@ -55,6 +59,24 @@ class TypeInference:
         for fact in program.facts:
             self._fact(fact)
         self.unification.settle()
+
+    @property
+    def is_contradictory(self) -> bool:
+        """Whether something does not agree."""
+        return bool(self.unification.clashes or self.declaration_problems)
+
+    def takes(self, rules: Iterable[Rule]) -> bool:
+        """Go on with further rules, whose arities are known to agree; False if they open columns or do not agree.
+
+        A column that opens takes back what others have learnt from it, so that all must be asked again. So must they
+        be after a contradiction: what came first decides where it is reported.
+        """
+        for rule in rules:
+            if any(column not in self._open and column not in self._declared for column in filled(rule, self._open)):
+                return False
+            self._rule(rule)
+        self.unification.settle()
+        return not self.is_contradictory
 
     def column_type(self, column: Column) -> str | None:
         """A column's type; declared types are given in the user's words."""
@@ -104,7 +126,7 @@ class TypeInference:
     def _fill(self, column: Column, term: Term, arity: int) -> None:
         """A term stands in a column."""
         node = self._node(term)
-        if column in self._open or self._arity[column[0]] != arity or node is None:
+        if column in self._open or self.arity[column[0]] != arity or node is None:
             return
         if column not in self._columns:
             self._columns[column] = self.unification.node()

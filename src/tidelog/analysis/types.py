@@ -36,9 +36,12 @@ def relation_types(program: Program) -> dict[str, tuple[str | None, ...]]:
     }
 
 
-def problems(program: Program) -> Iterator[Problem]:
-    """Contradictions between types (E203), unknown types (E109) and negative constants in unsigned columns (E203)."""
-    inference = TypeInference(program)
+def problems(program: Program, walked: TypeInference | None = None) -> Iterator[Problem]:
+    """Contradictions between types (E203), unknown types (E109) and negative constants in unsigned columns (E203).
+
+    `walked` is the walk over the program, if the caller has a use for it afterwards.
+    """
+    inference = walked or TypeInference(program)
     yield from inference.declaration_problems
     seen = set()
     for clash in inference.unification.clashes:
