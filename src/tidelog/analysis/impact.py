@@ -63,6 +63,14 @@ def without(rules: Iterable[Rule], removed: Iterable[Rule | str]) -> list[Rule]:
     return [rule for rule, known in present if gone.isdisjoint(known)]
 
 
+def came_and_went(before: tuple[Rule, ...], after: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
+    """The rules that are new and those that are gone; new ones usually stand behind all that were there before."""
+    if after[: len(before)] == before:
+        return after[len(before) :], ()
+    old, new = set(map(id, before)), set(map(id, after))
+    return tuple(rule for rule in after if id(rule) not in old), tuple(rule for rule in before if id(rule) not in new)
+
+
 def _spread(start: Iterable[tuple[str, bool]], rules: Iterable[Rule]) -> set[tuple[str, bool]]:
     """Every relation and sign that a first few lead to."""
     readers: dict[tuple[str, bool], dict[tuple[str, bool], None]] = {}

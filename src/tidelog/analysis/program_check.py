@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from tidelog.analysis import arities, closing, functions, names, safety, stratification, types
+from tidelog.analysis.impact import came_and_went
 from tidelog.analysis.survey import Survey, keep
 from tidelog.analysis.type_inference import TypeInference
 from tidelog.errors import Problem, ProgramError
@@ -36,41 +37,26 @@ def _of_rules(program: Program) -> Iterator[Iterable[Problem]]:
 
 def problems(program: Program, before: Program | None = None) -> tuple[Problem, ...]:
     """Everything that is wrong with a program, ordered by place; the program `before` it is known to be right."""
-    fresh = program.rules if before is None else _fresh(program, before)
+    fresh, gone = came_and_went(before.rules if before is not None else (), program.rules)
     own = [problem for some in _of_rules(replace(program, rules=fresh)) for problem in some]
-    if before is not None and not own and _is_sure(program, before, fresh):
+    is_small = before is not None and (program.declarations, program.facts) == (before.declarations, before.facts)
+    if before is not None and is_small and not own and _is_sure(program, before.survey, fresh, has_lost=bool(gone)):
         return ()
     inference = TypeInference(program)
     found = [problem for some in _of_program(program, inference) for problem in some] + own
     if not found:
-        differs = before is None or not _have_same_frame(program, before)
-        keep(program, Survey(program, inference), None if differs else fresh)
+        keep(program, Survey(program, inference), fresh if is_small else None)
     return tuple(sorted(found, key=_by_place))
 
 
-def _is_sure(program: Program, before: Program, fresh: tuple[Rule, ...]) -> bool:
-    """Whether the check of the program before tells that this one is right, too; if so, it is kept with this one."""
-    survey = before.survey
-    if not isinstance(survey, Survey) or not _have_same_frame(program, before):
+def _is_sure(program: Program, survey: object, fresh: tuple[Rule, ...], *, has_lost: bool) -> bool:
+    """Whether the survey of the program before tells that this one is right, too; it then belongs to this one."""
+    if not isinstance(survey, Survey) or (has_lost and not survey.lasts_without_rules):
         return False
-    has_lost = len(program.rules) < len(before.rules) + len(fresh)
-    if (has_lost and not survey.lasts_without_rules) or not survey.takes(fresh, program):
+    if not survey.takes(fresh, program):
         return False
     keep(program, survey, fresh)
     return True
-
-
-def _have_same_frame(program: Program, before: Program) -> bool:
-    return program.declarations == before.declarations and program.facts == before.facts
-
-
-def _fresh(program: Program, before: Program) -> tuple[Rule, ...]:
-    """The rules of a program that were not there before; they usually stand behind those that were."""
-    count = len(before.rules)
-    if program.rules[:count] == before.rules:
-        return program.rules[count:]
-    known = set(map(id, before.rules))
-    return tuple(rule for rule in program.rules if id(rule) not in known)
 
 
 def check(program: Program, before: Program | None = None) -> None:

@@ -1,24 +1,26 @@
 """The rules that are in force, in the forms in which they are needed.
 
-What      : a `RuleBook` holds a program without its facts, its lowered form and its schedule; `turned` gives the book
-            of another program, `changed` the program after rules come and go.
+What      : a `RuleBook` holds a program without its facts, the arities of its relations and its schedule; `turned`
+            gives the book of another program, `changed` the program after rules come and go.
 Idea      : a book is a value. An update that changes rules makes the next book and works with it; if the update fails,
             the present book was never touched.
-Invariant : program, lowered form and schedule belong together; stages that two books share are the same objects, so
+Invariant : program, arities and schedule belong together; stages that two books share are the same objects, so
             that what is prepared for them stays in use.
 Never     : no facts, and no check: whoever turns a book has checked the program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tidelog.analysis.impact import without
+from tidelog.analysis.arities import mentions
+from tidelog.analysis.impact import came_and_went, without
 from tidelog.language.printer import names
-from tidelog.language.terms import Program, Value
+from tidelog.language.terms import Program, Rule, Value
 from tidelog.maintenance.schedule import Schedule
-from tidelog.planning.lowering import LoweredProgram, lower
+from tidelog.maintenance.turning import turned
+from tidelog.planning.lowering import lower
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,38 +28,54 @@ class RuleBook:
     """A program and what is made of it."""
 
     program: Program
-    lowered: LoweredProgram = field(default_factory=lambda: LoweredProgram(()))
+    arities: Mapping[str, int] = field(default_factory=dict)
+    """The number of columns of every relation in a rule, our own relations included."""
     schedule: Schedule = field(default_factory=lambda: Schedule(()))
 
     @classmethod
     def of(cls, program: Program) -> RuleBook:
         """The book of a program that shares nothing with another."""
-        lowered = lower(program.rules)
-        return cls(program, lowered, Schedule(lowered.stages))
+        return cls(Program()).turned(program)
 
     def turned(self, program: Program) -> RuleBook:
         """The book of the next program; with the same rules only declarations differ."""
-        if program.rules == self.program.rules:
-            return RuleBook(program, self.lowered, self.schedule)
-        lowered = lower(program.rules).sharing(self.lowered)
-        return RuleBook(program, lowered, Schedule(lowered.stages, self.schedule))
+        added, removed = came_and_went(self.program.rules, program.rules)
+        if not added and not removed:
+            return RuleBook(program, self.arities, self.schedule)
+        schedule = turned(self.schedule, added, removed, program.rules)
+        if schedule is None:
+            lowered = lower(program.rules)
+            known = {scheduled.stage: scheduled.stage for scheduled in self.schedule.stages}
+            schedule = Schedule((known.get(stage, stage) for stage in lowered.stages), self.schedule)
+            return RuleBook(program, lowered.arities, schedule)
+        arities = {**self.arities, **_mentioned(added)}
+        for relation in _mentioned(removed):
+            if relation not in schedule.place and not schedule.readers.get(relation):
+                arities.pop(relation, None)
+        return RuleBook(program, arities, schedule)
 
     def changed(self, added: Program, removed: Sequence[str]) -> Program:
         """The program after a rule change: unknown rules are refused, repeated ones ignored; the same if nothing is."""
         program = self.program
         if not (removed or added.rules or added.declarations):
             return program
-        kept = without(program.rules, removed) if removed else list(program.rules)
-        present = set(kept)
-        kept.extend(rule for rule in dict.fromkeys(added.rules) if rule not in present)
-        if not added.declarations and tuple(kept) == program.rules:
+        kept = tuple(without(program.rules, removed)) if removed else program.rules
+        present = self._deriving({rule.head.relation for rule in added.rules}) if not removed else set(kept)
+        kept += tuple(rule for rule in dict.fromkeys(added.rules) if rule not in present)
+        if not added.declarations and kept == program.rules:
             return program
-        return Program(tuple(kept), (), (*program.declarations, *added.declarations), program.inputs, program.outputs)
+        return Program(kept, (), (*program.declarations, *added.declarations), program.inputs, program.outputs)
+
+    def _deriving(self, relations: set[str]) -> set[Rule]:
+        """The rules that derive some of the relations, and perhaps others."""
+        place, stages = self.schedule.place, self.schedule.stages
+        numbers = {place[relation] for relation in relations if relation in place}
+        return {rule.source for number in numbers for rule in stages[number].stage.rules}
 
     @property
     def relations(self) -> set[str]:
         """The relations that rules or declarations name, our own included."""
-        return {*self.lowered.arities, *(declaration.relation for declaration in self.program.declarations)}
+        return {*self.arities, *(declaration.relation for declaration in self.program.declarations)}
 
     @property
     def rule_names(self) -> set[str]:
@@ -66,8 +84,8 @@ class RuleBook:
 
     def arity(self, relation: str) -> int | None:
         """The number of columns that rules or a declaration give a relation; None if they do not name it."""
-        if relation in self.lowered.arities:
-            return self.lowered.arities[relation]
+        if relation in self.arities:
+            return self.arities[relation]
         declared = self._declared(relation)
         return None if declared is None else len(declared)
 
@@ -86,6 +104,10 @@ class RuleBook:
     def _declared(self, relation: str) -> tuple[tuple[str, str], ...] | None:
         found = (one.columns for one in self.program.declarations if one.relation == relation)
         return next(found, None)
+
+
+def _mentioned(rules: Iterable[Rule]) -> dict[str, int]:
+    return {relation: arity for rule in rules for relation, arity, _ in mentions(rule)}
 
 
 def written_facts(program: Program) -> dict[str, list[tuple[Value, ...]]]:

@@ -10,12 +10,13 @@ Never     : no facts.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import filterfalse
 
 from tidelog.language.terms import Atom, Negation
-from tidelog.planning.lowered import GroupRule, LoweredRule, Stage, is_hidden
+from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +72,25 @@ class Schedule:
             for relation in scheduled.reads:
                 self.readers[relation].append(number)
 
-    @property
+    def with_stages(self, replaced: Mapping[int, Stage], appended: Iterable[Stage]) -> Schedule:
+        """The schedule with other stages at some numbers and more at the end, none of which has group rules.
+
+        No stage moves, so that of all others only the references are copied.
+        """
+        after = Schedule(())
+        after.groups = self.groups
+        stages, after.place, after.readers = list(self.stages), self.place.copy(), self.readers.copy()
+        for number, stage in (*replaced.items(), *enumerate(appended, start=len(stages))):
+            scheduled = Scheduled.of(stage)
+            before = stages[number].reads if number < len(stages) else frozenset()
+            stages[number : number + 1] = [scheduled]
+            after.place.update(dict.fromkeys(stage.relations, number))
+            for relation in before ^ scheduled.reads:
+                after.readers[relation] = sorted({number}.symmetric_difference(after.readers[relation]))
+        after.stages = tuple(stages)
+        return after
+
+    @cached_property
     def groups(self) -> dict[str, GroupRule]:
         """The group rules by their relation."""
         return {group.relation: group for scheduled in self.stages for group in scheduled.stage.groups}
@@ -79,7 +98,7 @@ class Schedule:
     @property
     def hidden(self) -> frozenset[str]:
         """The relations that are ours."""
-        return frozenset(relation for relation in self.place if is_hidden(relation))
+        return frozenset(name for group in self.groups.values() for name in (group.relation, group.body_relation))
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,8 +136,7 @@ class RuleChange:
 
 def _changed_stages(one: Schedule, other: Schedule) -> list[Stage]:
     """The stages of one schedule that the other does not share."""
-    shared = {id(scheduled.stage) for scheduled in other.stages}
-    return [scheduled.stage for scheduled in one.stages if id(scheduled.stage) not in shared]
+    return [scheduled.stage for scheduled in filterfalse(set(other.stages).__contains__, one.stages)]
 
 
 def _own_atoms(rule: LoweredRule, stage: Stage) -> int:

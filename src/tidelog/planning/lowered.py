@@ -28,6 +28,15 @@ class LoweredRule:
         """By the key, which hardly two rules share: rules are looked up whenever rules change."""
         return hash(self.key)
 
+    @property
+    def reads(self) -> set[str]:
+        """The relations of its body, negated ones included."""
+        return {
+            literal.relation if isinstance(literal, Atom) else literal.atom.relation
+            for literal in self.body
+            if not isinstance(literal, Comparison)
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class GroupRule:

@@ -52,16 +52,16 @@ class LoweredProgram:
         """The ordinary rules of all stages."""
         return tuple(rule for stage in self.stages for rule in stage.rules)
 
-    def sharing(self, before: LoweredProgram) -> LoweredProgram:
-        """The same stages as before where they are equal, so that what is prepared for them stays in use."""
-        known: dict[Stage, Stage] = {stage: stage for stage in before.stages}
-        return LoweredProgram(tuple(known.get(stage, stage) for stage in self.stages), self.arities)
-
 
 def lower(rules: Iterable[Rule]) -> LoweredProgram:
     """The lowered form of a checked program."""
     lowering = _Lowering(tuple(rules))
     return LoweredProgram(tuple(_stages(lowering)), _arities(lowering))
+
+
+def lowered_rules(rules: Iterable[Rule]) -> tuple[LoweredRule, ...]:
+    """The lowered form of rules without aggregates, which need no others for it."""
+    return tuple(_Lowering(tuple(rules)).rules)
 
 
 class _Lowering:
