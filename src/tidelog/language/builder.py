@@ -72,13 +72,16 @@ class Builder(LiteralReductions):
     def label(self, children: list[Token]) -> Name:
         """The name before a rule; each may be given once."""
         name = self.name(children)
-        first = self._names.setdefault(name.text, name)
-        if first is not name:
-            related = ((first.place, "first used here"),)
+        if not self.is_new_name(name):
+            related = ((self._names[name.text].place, "first used here"),)
             self.problems.append(
                 Problem("E108", f"two rules have the name {name.text}", name.place, "rename one of them", related)
             )
         return name
+
+    def is_new_name(self, name: Name) -> bool:
+        """Note the name of a rule; False if it is given already."""
+        return self._names.setdefault(name.text, name) is name
 
     def heads(self, children: list[Node]) -> list[Applied]:
         """The heads of a rule, usually one."""

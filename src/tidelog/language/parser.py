@@ -1,7 +1,8 @@
 """Text becomes a program.
 
 What      : `parse`, `parse_rules` and `parse_atom` for Tidelog's own, Souffle-shaped language (grammar.lark).
-Idea      : see reader.py; the language itself is described in grammar.lark and builder.py.
+Idea      : see reader.py; the language itself is described in grammar.lark and builder.py. Most statements need no
+            grammar (plain.py).
 Invariant : every text ends in a program or in one ProgramError that carries all its problems in the order of the text.
 Never     : no questions about meaning; no files (see read.py).
 """
@@ -12,14 +13,16 @@ from functools import cache
 
 from tidelog.errors import Place, Problem
 from tidelog.language.builder import Builder
+from tidelog.language.plain import read_plain
 from tidelog.language.reader import Reader, raise_if_any
 from tidelog.language.terms import Atom, Program, Rule
 
 
 def parse(text: str, source: str = "<rules>") -> Program:
     """The program that the text means; raises ProgramError with every problem found."""
-    _reader().read(text, source, "program")
-    builder = _reader().builder
+    reader = _reader()
+    reader.read(text, source, "program", read_plain)
+    builder = reader.builder
     program = builder.finished_program()
     raise_if_any(builder.problems)
     return program

@@ -10,7 +10,7 @@ Never     : no knowledge of a particular grammar (parser.py and dialects/ bring 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from typing import Generic, TypeVar
 
@@ -40,10 +40,17 @@ class Reader(threading.local, Generic[BuilderType]):
             maybe_placeholders=False,
         )
 
-    def read(self, text: str, source: str, start: str) -> object:
-        """Read the whole text; what was built and what is wrong is with the builder."""
+    def read(
+        self, text: str, source: str, start: str, glance: Callable[[str, BuilderType], int] | None = None
+    ) -> object:
+        """Read the whole text; what was built and what is wrong is with the builder.
+
+        `glance` may read a first part of the text by itself, and says where that ends.
+        """
         self.builder.begin(source, text)
-        position = 0
+        position = glance(text, self.builder) if glance is not None else 0
+        if glance is not None and position == len(text):
+            return None
         while len(self.builder.problems) < MAX_PROBLEMS:
             try:
                 return self.lark.parse(TextSlice(text, position, len(text)), start=start)
