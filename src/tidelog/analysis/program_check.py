@@ -10,7 +10,6 @@ Never     : no question is answered here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from tidelog.analysis import arities, closing, functions, names, safety, stratification, types
 from tidelog.analysis.impact import came_and_went
@@ -38,7 +37,7 @@ def _of_rules(program: Program) -> Iterator[Iterable[Problem]]:
 def problems(program: Program, before: Program | None = None) -> tuple[Problem, ...]:
     """Everything that is wrong with a program, ordered by place; the program `before` it is known to be right."""
     fresh, gone = came_and_went(before.rules if before is not None else (), program.rules)
-    own = [problem for some in _of_rules(replace(program, rules=fresh)) for problem in some]
+    own = [problem for some in _of_rules(Program(fresh)) for problem in some]
     is_small = before is not None and (program.declarations, program.facts) == (before.declarations, before.facts)
     if before is not None and is_small and not own and _is_sure(program, before.survey, fresh, has_lost=bool(gone)):
         return ()

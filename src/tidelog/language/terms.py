@@ -26,6 +26,10 @@ class Variable:
     name: str
     place: Place | None = field(default=None, compare=False, repr=False)
 
+    def __hash__(self) -> int:
+        """By the name: plans and analyses look variables up all the time."""
+        return hash(self.name)
+
     @property
     def is_anonymous(self) -> bool:
         """Whether the user wrote `_`."""
@@ -160,7 +164,10 @@ def variables(part: Term | Literal) -> Iterator[Variable]:
             return
         case Call(arguments=parts) | Atom(terms=parts):
             for inner in parts:
-                yield from variables(inner)
+                if isinstance(inner, Variable):
+                    yield inner
+                else:
+                    yield from variables(inner)
         case Negation(atom=atom):
             yield from variables(atom)
         case Comparison(left=left, right=right):

@@ -60,7 +60,8 @@ class RuleBook:
         if not (removed or added.rules or added.declarations):
             return program
         kept = tuple(without(program.rules, removed)) if removed else program.rules
-        present = self._deriving({rule.head.relation for rule in added.rules}) if not removed else set(kept)
+        heads = {rule.head.relation for rule in added.rules}
+        present = {rule for rule in kept if rule.head.relation in heads} if removed else self._deriving(heads)
         kept += tuple(rule for rule in dict.fromkeys(added.rules) if rule not in present)
         if not added.declarations and kept == program.rules:
             return program

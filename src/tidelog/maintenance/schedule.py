@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import filterfalse
 
@@ -42,8 +42,8 @@ class Scheduled:
             stage,
             _positive(stage.rules) - stage.relations | {group.body_relation for group in stage.groups},
             _negated(stage.rules),
-            replace(stage, rules=grounded),
-            replace(stage, rules=tuple(recurring)),
+            Stage(stage.relations, grounded, stage.groups, stage.is_recursive),
+            Stage(stage.relations, tuple(recurring), stage.groups, stage.is_recursive),
         )
 
     @cached_property

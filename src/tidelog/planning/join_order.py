@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
+from functools import cached_property
 from heapq import heappop, heappush
 from typing import Protocol
 
@@ -78,10 +79,16 @@ class _Agenda:
     def __init__(self, rule: LoweredRule, bound: Iterable[Variable], estimates: Estimates) -> None:
         self._rule, self._estimates = rule, estimates
         self._known = set(bound)
-        self._shared = _occurring_elsewhere(rule)
         self._waiting: dict[int, tuple[float, int, int] | None] = {}
         self._readers: defaultdict[Variable, list[int]] = defaultdict(list)
         self._heap: list[tuple[tuple[float, int, int], int]] = []
+
+    @cached_property
+    def _shared(self) -> set[Variable]:
+        """The variables that occur in more than one of the head and the body's literals; only negated atoms ask."""
+        rule = self._rule
+        parts = Counter(variable for part in (rule.head, *rule.body) for variable in set(variables(part)))
+        return {variable for variable, count in parts.items() if count > 1}
 
     def add(self, position: int) -> None:
         """Let a literal wait."""
@@ -136,12 +143,6 @@ class _Agenda:
                 return _is_known(left, known) and _is_known(right, known)
 
 
-def _occurring_elsewhere(rule: LoweredRule) -> set[Variable]:
-    """The variables that occur in more than one of the head and the body's literals."""
-    parts = Counter(variable for part in (rule.head, *rule.body) for variable in set(variables(part)))
-    return {variable for variable, count in parts.items() if count > 1}
-
-
 def shared_variables(rule: LoweredRule, negated: Negation) -> set[Variable]:
     """The variables of a negated atom that occur elsewhere in the rule; the others are existential inside it."""
     elsewhere = set(variables(rule.head))
@@ -178,7 +179,7 @@ def _fan_out(literal: Atom, known: Collection[Variable], estimates: Estimates) -
 
 
 def _is_known(term: Term, known: Collection[Variable]) -> bool:
-    return all(variable in known for variable in variables(term))
+    return term in known if isinstance(term, Variable) else all(variable in known for variable in variables(term))
 
 
 def _is_plain(term: Term) -> bool:
