@@ -75,12 +75,13 @@ class LocalBackend:
         columns = to_table(source, relation, arity)
         encoded = [self.store.dictionary.lookup(column) for column in columns.columns]
         table = _stacked(encoded, len(columns))
-        are_known = np.all(table >= 0, axis=1)
-        known = np.ascontiguousarray(table[are_known])
-        found = self.store.find(relation, known)
-        if len(found) < len(columns):
-            strange = () if are_known.all() else set(map(fact_identity, compress(columns, ~are_known)))
-            self.missed += len(strange) + len(grouping.distinct_rows(known)) - len(found)
+        if table.size and table.min() < 0:
+            are_strange = np.any(table < 0, axis=1)
+            self.missed += len(set(map(fact_identity, compress(columns, are_strange))))
+            table = np.ascontiguousarray(table[~are_strange])
+        found = self.store.find(relation, table)
+        if len(found) < len(table):
+            self.missed += len(grouping.distinct_rows(table)) - len(found)
         return found
 
     def _encoded(self, columns: Columns) -> Array:

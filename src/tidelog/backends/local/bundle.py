@@ -11,16 +11,17 @@ Never     : no arithmetic: executables that have some are refused by `is_simple`
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from tidelog.backends.local import machine
-from tidelog.backends.local.compiled import Array, Int, allocating
+from tidelog.backends.local.compiled import Array, Int, allocating, compiled
 from tidelog.backends.local.executable import Executable
 from tidelog.backends.local.relation import Relation
+from tidelog.planning.lowered import LoweredRule
 
 MOST_DRIVING = 4096
 """With more driving rows the price of a call no longer matters, and a table of one program may be large."""
@@ -29,36 +30,36 @@ _FUEL = 1 << 24
 """How many candidates all programs of a call may look at together before whoever watches over budgets is asked."""
 _LOADS, _CODE, _STARTS, _REGISTERS, _CHOSEN = 0, 2, 4, 6, 8
 _UNFINISHED = -1
+_STATE = len(machine.START)
 
 
-@allocating
+@compiled
 def _run_one(
-    driving: Array, part: Array, arrays: tuple[Array, ...], chosen: Array, limit: Int, most: Int, table: Array
+    driving: Array,
+    part: Array,
+    arrays: tuple[Array, ...],
+    chosen: Array,
+    limit: Int,
+    most: Int,
+    table: Array,
+    scratch: Array,
 ) -> tuple[Int, bool, Int]:
     """Run one program of the bundle from the start: how many rows it writes, whether that is all, and the work."""
-    loads, code, starts, registers, _ = arrays
-    state = np.array(machine.START)
-    steps = starts[part[_STARTS] : part[_STARTS + 1]]
-    written = machine.run(
-        driving,
-        loads[part[_LOADS] : part[_LOADS + 1]],
-        code[part[_CODE] : part[_CODE + 1]],
-        steps,
-        registers[part[_REGISTERS] : part[_REGISTERS + 1]].copy(),
-        np.zeros(2 * steps.shape[0], np.int64),
-        state,
-        limit,
-        most,
-        chosen,
-        table,
-    )
+    loads = arrays[0][part[_LOADS] : part[_LOADS + 1]]
+    code = arrays[1][part[_CODE] : part[_CODE + 1]]
+    steps = arrays[2][part[_STARTS] : part[_STARTS + 1]]
+    registers = arrays[3][part[_REGISTERS] : part[_REGISTERS + 1]]
+    state, cursors = scratch[:_STATE], scratch[_STATE:]
+    for i in range(_STATE):
+        state[i] = machine.START[i]
+    written = machine.run(driving, loads, code, steps, registers, cursors, state, limit, most, chosen, table)
     return written, state[machine.POSITION] >= driving.shape[0], state[machine.LOOKED]
 
 
 @allocating
 def _run_all(driving: Array, parts: Array, order: Array, arrays: tuple[Array, ...], counts: Array, table: Array) -> Int:
     """Run programs until the table is full; the number of entries written, and the number of rows by program."""
-    used, fuel = np.int64(0), np.int64(_FUEL)
+    used, fuel, scratch = np.int64(0), np.int64(_FUEL), np.empty(_STATE + 2 * arrays[2].shape[0], np.int64)
     for i in range(order.shape[0]):
         part = parts[order[i]]
         chosen = arrays[4][part[_CHOSEN] : part[_CHOSEN + 1]]
@@ -67,7 +68,7 @@ def _run_all(driving: Array, parts: Array, order: Array, arrays: tuple[Array, ..
         counts[i] = _UNFINISHED
         if room > 0 and fuel > 0:
             own = table[used : used + room * width].reshape((room, width))
-            written, is_done, looked = _run_one(driving, part, arrays, chosen, machine.UNLIMITED, fuel, own)
+            written, is_done, looked = _run_one(driving, part, arrays, chosen, machine.UNLIMITED, fuel, own, scratch)
             fuel -= looked
             if is_done:
                 counts[i] = written
@@ -83,7 +84,7 @@ def _prove_all(
 
     `looked` gets the candidates that each program looked at, by which orders of joins can be compared.
     """
-    chosen, fuel = np.zeros(1, np.int64), np.int64(_FUEL)
+    chosen, fuel, scratch = np.zeros(1, np.int64), np.int64(_FUEL), np.empty(_STATE + 2 * arrays[2].shape[0], np.int64)
     table = np.empty((driving.shape[0], 1), np.int32)
     places = np.empty(driving.shape[0], np.int64)
     for i in range(order.shape[0]):
@@ -100,11 +101,24 @@ def _prove_all(
         if fuel <= 0:
             counts[i] = _UNFINISHED
             continue
-        written, is_done, looked[order[i]] = _run_one(waiting[:left], parts[order[i]], arrays, chosen, 1, fuel, table)
+        written, is_done, looked[order[i]] = _run_one(
+            waiting[:left], parts[order[i]], arrays, chosen, 1, fuel, table, scratch
+        )
         fuel -= looked[order[i]]
         for at in range(written):
             proved[places[table[at, 0]]] = True
         counts[i] = written if is_done else _UNFINISHED - written
+
+
+class Matches(NamedTuple):
+    """What a bundle derives from driving rows."""
+
+    tables: list[tuple[LoweredRule, Array]]
+    """Heads of one relation each, named by a rule that derives it."""
+    hits: list[tuple[Executable, int]]
+    """How many heads an executable derives."""
+    unfinished: list[Executable]
+    """Executables that have to run by themselves."""
 
 
 class Proofs(NamedTuple):
@@ -124,13 +138,13 @@ class Bundle:
     """Executables that the same facts drive."""
 
     def __init__(self, executables: Sequence[Executable]) -> None:
-        self.executables = executables
-        programs = [executable.pack() for executable in executables]
+        self.executables = sorted(executables, key=lambda one: one.plan.rule.head.relation)
+        programs = [executable.pack() for executable in self.executables]
         columns = list(zip(*programs))
         self._arrays = tuple(np.concatenate(column) for column in columns)
         places = [pairwise(accumulate(map(len, column), initial=0)) for column in columns]
         self._parts = np.array(list(zip(*places)), np.int64).reshape(len(programs), -1)
-        for executable, part in zip(executables, self._parts.tolist()):
+        for executable, part in zip(self.executables, self._parts.tolist()):
             executable.move_to(self._arrays[1][part[_CODE] : part[_CODE + 1]])
         self._relations = list({id(one): one for each in executables for one in each.relations}.values())
         self._scanning = [executable for executable in executables if executable.scans]
@@ -138,20 +152,29 @@ class Bundle:
         self._order = np.empty(0, np.int64)
         self._epoch = -1
 
-    def matches(self, driving: Array, scratch: Array) -> Iterator[tuple[Executable, Array | None]]:
-        """The heads that each executable derives, where there are some; None where it has to run by itself."""
+    def matches(self, driving: Array, scratch: Array) -> Matches:
+        """The heads that the executables derive; those of one relation come together, because storing has a price."""
         self._refresh()
         counts = np.empty(len(self._order), np.int64)
         _run_all(driving, self._parts, self._order, self._arrays, counts, scratch)
-        used = 0
+        found = Matches([], [], [])
+        rule, start, used = None, 0, 0
         for number, count in zip(self._order.tolist(), counts.tolist()):
+            if count == 0:
+                continue
             executable = self.executables[number]
             if count == _UNFINISHED:
-                yield executable, None
-            elif count:
-                width = len(executable.plan.head)
-                yield executable, scratch[used : used + count * width].reshape(count, width)
-                used += count * width
+                found.unfinished.append(executable)
+                continue
+            found.hits.append((executable, count))
+            if rule is not None and rule.head.relation != executable.plan.rule.head.relation:
+                found.tables.append((rule, _table(rule, scratch[start:used])))
+                start = used
+            rule = executable.plan.rule
+            used += count * len(executable.plan.head)
+        if rule is not None:
+            found.tables.append((rule, _table(rule, scratch[start:used])))
+        return found
 
     def proved(self, driving: Array) -> Proofs:
         """Which rows are the head of an instance of any executable."""
@@ -182,6 +205,10 @@ class Bundle:
             self._epoch = sum(relation.epoch for relation in self._relations)
         for executable in self._scanning:
             executable.note_sizes()
+
+
+def _table(rule: LoweredRule, entries: Array) -> Array:
+    return entries.reshape(-1, len(rule.head.terms))
 
 
 def scratch() -> Array:

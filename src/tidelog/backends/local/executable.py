@@ -302,6 +302,7 @@ class Executable:
                     continue
                 case _:
                     loads.append((position, 1 + column.slot.number, machine.CHECK))
+        loads.sort(key=lambda load: load[1] < self._width)  # constants first: most rows that do not fit differ there
         return np.array(loads, np.int64).reshape(-1, 3)
 
     def _blocks(self, step: Step, segment: _Segment, at: int) -> Iterator[list[int]]:

@@ -289,7 +289,11 @@ def run(
                 cursors[steps + depth] = _last(code, at, operation, registers)
                 cursors[depth] = _first(code, at, operation, cursors[steps + depth])
             row, last = cursors[depth], cursors[steps + depth]
-            if depth == steps - 1:
+            looked = 0
+            if row == -1:
+                entering = False
+                depth -= 1
+            elif depth == steps - 1:
                 before = written
                 end = min(room, written + limit - emitted)
                 row, written, looked = _drain(code, at, operation, row, last, registers, chosen, table, written, end)

@@ -155,7 +155,7 @@ class Relation:
             self._reserve_journal(size)
             hits = relation_kernels.find_rows(
                 table, self.rows, self.marks, self.slots, self._counters, self._journal,
-                view.care, view.want, int(add), found,
+                view.care, view.want, int(add), found, self._ahead,
             )  # fmt: skip
         else:
             self._reserve(size)
@@ -179,7 +179,7 @@ class Relation:
         found = np.empty(len(table), np.int32)
         hits = relation_kernels.find_rows(
             table, self.rows, self.marks, self.slots, self._counters, self._journal,
-            view.care, view.want, 0, found,
+            view.care, view.want, 0, found, self._ahead,
         )  # fmt: skip
         return found[:hits]
 

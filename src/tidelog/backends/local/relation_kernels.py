@@ -13,7 +13,7 @@ import numpy as np
 
 from tidelog.backends.local.compiled import Array, Int, compiled, woven
 from tidelog.backends.local.hashing import link_all
-from tidelog.backends.local.row_table import BLOCK, append_pairs, append_rows, enter, fetch_rows, probe, row_hash
+from tidelog.backends.local.row_table import BLOCK, append_pairs, append_rows, enter, fetch_rows, probe
 
 TOUCHED = np.uint16(1 << 13)
 COUNT, JOURNALLED = 0, 1
@@ -119,13 +119,17 @@ def find_rows(
     want: Int,
     add: Int,
     found: Array,
+    ahead: Array,
 ) -> Int:
     """As `store_rows`, but rows that are not stored are passed over."""
     hits = np.int64(0)
-    for at in range(table.shape[0]):
-        row = probe(table, at, row_hash(table, at), rows, slots)
-        if row >= 0:
-            hits = _collect(row, marks, counters, journal, care, want, add, found, hits)
+    for start in range(0, table.shape[0], BLOCK):
+        stop = min(start + BLOCK, table.shape[0])
+        fetch_rows(table, start, stop, rows, slots, ahead)
+        for at in range(start, stop):
+            row = probe(table, at, ahead[at - start], rows, slots)
+            if row >= 0:
+                hits = _collect(row, marks, counters, journal, care, want, add, found, hits)
     return hits
 
 

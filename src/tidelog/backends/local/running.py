@@ -37,13 +37,12 @@ class Runner:
         alone = crew.everyone
         if crew.bundle is not None and len(driving) <= MOST_DRIVING:
             self.on_progress()
-            alone = list(crew.others)
-            for executable, heads in crew.bundle.matches(driving, self._scratch):
-                if heads is None:
-                    alone.append(executable)
-                else:
-                    self.derivations[executable.plan.rule.key, phase] += len(heads)
-                    sink(executable.plan.rule, heads)
+            matches = crew.bundle.matches(driving, self._scratch)
+            for executable, count in matches.hits:
+                self.derivations[executable.plan.rule.key, phase] += count
+            for rule, heads in matches.tables:
+                sink(rule, heads)
+            alone = [*crew.others, *matches.unfinished]
         for executable in [executable for executable in alone if not executable.is_futile()]:
             self._feed(executable.plan.rule, executable, driving, phase, sink)
 

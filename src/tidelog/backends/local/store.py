@@ -26,11 +26,12 @@ from tidelog.errors import UpdateError
 from tidelog.planning.blame import blamed
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver
-from tidelog.planning.views import ANY, NO_MARKS, Mark, Matching, View
+from tidelog.planning.views import ANY, NO_MARKS, OLD, Mark, Matching, View
 
 _MOST_PROVED = 1 << 13
 """How many facts are asked for proofs between two looks at the budget."""
 _MANY_FACTS, _SAMPLE = 4096, 64
+_NO_CANDIDATE, _OLD_NO_CANDIDATE = View(outside=Mark.CANDIDATE), View(Mark.OLD, Mark.CANDIDATE)
 
 
 class LocalStore(Runner):
@@ -62,8 +63,8 @@ class LocalStore(Runner):
     def intern(self, name: str, table: Array) -> LocalFacts:
         """Facts given as encoded rows, stored without marks if they are new, as a set."""
         relation = self.relation(name, table.shape[1])
-        rows = relation.store(with_columns(table), View(outside=Mark.CANDIDATE), Mark.CANDIDATE)
-        relation.mark(rows, Mark(0), Mark.CANDIDATE)
+        rows = relation.store(with_columns(table), _NO_CANDIDATE, Mark.CANDIDATE)
+        relation.mark(rows, NO_MARKS, Mark.CANDIDATE)
         return LocalFacts({name: rows})
 
     def find(self, name: str, table: Array) -> LocalFacts:
@@ -71,8 +72,10 @@ class LocalStore(Runner):
         relation = self.relations.get(name)
         if relation is None or relation.arity != table.shape[1]:
             return NOTHING
-        rows = relation.store(with_columns(table), View(Mark.OLD, Mark.CANDIDATE), Mark.CANDIDATE)
-        relation.mark(rows, Mark(0), Mark.CANDIDATE)
+        if len(table) == 1:  # and nothing can occur twice
+            return LocalFacts({name: relation.find(with_columns(table), OLD)})
+        rows = relation.store(with_columns(table), _OLD_NO_CANDIDATE, Mark.CANDIDATE)
+        relation.mark(rows, NO_MARKS, Mark.CANDIDATE)
         return LocalFacts({name: rows})
 
     def commit(self) -> None:
