@@ -12,6 +12,7 @@ Departures : explicit facts that stay are never overdeleted, so DR3 need not giv
 
 from __future__ import annotations
 
+from tidelog.maintenance.rounds import Passing, sweep
 from tidelog.maintenance.seminaive import insert
 from tidelog.maintenance.store import F
 from tidelog.maintenance.task import Strategy, Task
@@ -20,6 +21,7 @@ from tidelog.planning.views import Mark, View
 
 DOOMED = View(Mark.OLD | Mark.NOW, Mark.EXPLICIT | Mark.DELTA | Mark.NEXT)
 _GONE = Mark.NOW | Mark.DELTA
+_PASSING = Passing(found=Mark.NEXT, add=Mark.DELTA, remove=Mark.NEXT, after=_GONE)
 
 
 class DRed(Strategy):
@@ -44,18 +46,17 @@ class DRed(Strategy):
         foreseen = store.restrict(task.foreseen, DOOMED)
         store.mark(foreseen, remove=Mark.NOW)
         going = task.doubtful(DOOMED, Mark.DELTA, "overdelete")
+        everything = [foreseen, going]
         driving, blocking = task.losing
-        matching, everything = LOST, [foreseen]
-        driving = store.union([driving, going])
-        while driving or blocking:
+        if driving or blocking:
+            driving = store.union([driving, going])
             task.round(len(driving))
-            everything.append(going)
-            heads = store.derive(task.surviving, driving, blocking, matching, DOOMED, Mark.NEXT, "overdelete")
+            heads = store.derive(task.surviving, driving, blocking, LOST, DOOMED, Mark.NEXT, "overdelete")
             store.mark(going, remove=_GONE)
-            store.mark(heads, add=Mark.DELTA, remove=Mark.NEXT)
-            driving, blocking, going, matching = heads, store.nothing(), heads, LOST_ABOVE
-            if not task.stage.is_recursive:
-                store.mark(going, remove=_GONE)
-                everything.append(going)
-                break
+            everything.append(heads)
+            going = heads
+        if task.stage.is_recursive:
+            everything.append(sweep(task, task.surviving, going, LOST_ABOVE, DOOMED, _PASSING, "overdelete"))
+        else:
+            store.mark(going, remove=_GONE | Mark.NEXT)
         return store.union(everything)

@@ -10,6 +10,7 @@ Departures : the first round is driven by the changes below the stage and by new
 
 from __future__ import annotations
 
+from tidelog.maintenance.rounds import Passing, sweep
 from tidelog.maintenance.store import F
 from tidelog.maintenance.task import Task
 from tidelog.maintenance.versions import GAINED, GAINED_ABOVE, NEW_VERSION
@@ -18,34 +19,37 @@ from tidelog.planning.views import Mark, View
 FRESH = View(outside=Mark.NOW | Mark.NEXT)
 _ABSENT = View(outside=Mark.NOW)
 _DRIVING = Mark.NOW | Mark.DELTA
+_PASSING = Passing(found=Mark.NEXT, add=_DRIVING, remove=Mark.NEXT, after=Mark.DELTA)
 
 
 def insert(task: Task[F], seeds: F) -> None:
     """Add the seeds to the stage, and everything that follows from them, from added rules and from changes below."""
     store = task.store
     seeds = store.restrict(seeds, _ABSENT)
-    store.mark(seeds, add=_DRIVING)
-    found = [_first_round(task, seeds)]
-    if task.added:
-        found.append(store.evaluate(task.stage, task.added, NEW_VERSION, FRESH, Mark.NEXT, "insert"))
-    store.mark(seeds, remove=Mark.DELTA)
-    saturate(task, store.union(found), "insert")
+    if any(task.gaining) or task.added or _mostly_new(task, len(seeds)):
+        store.mark(seeds, add=_DRIVING)
+        found = [_first_round(task, seeds)]
+        if task.added:
+            found.append(store.evaluate(task.stage, task.added, NEW_VERSION, FRESH, Mark.NEXT, "insert"))
+        store.mark(seeds, remove=Mark.DELTA)
+        saturate(task, store.union(found), "insert")
+    elif task.stage.is_recursive:
+        heads = sweep(task, task.stage, seeds, GAINED_ABOVE, FRESH, _PASSING, "insert")
+        task.counters.add("inserted", len(heads))
+    else:
+        store.mark(seeds, add=Mark.NOW)
 
 
 def saturate(task: Task[F], found: F, phase: str) -> None:
     """Add the found facts (marked NEXT) to the stage, and round by round what follows from them."""
     store = task.store
-    nobody = store.nothing()
-    while found:
+    task.counters.add("inserted", len(found))
+    if task.stage.is_recursive:
+        heads = sweep(task, task.stage, found, GAINED_ABOVE, FRESH, _PASSING, phase)
+        task.counters.add("inserted", len(heads))
+    elif found:
         task.round(len(found))
-        task.counters.add("inserted", len(found))
-        if not task.stage.is_recursive:
-            store.mark(found, add=Mark.NOW, remove=Mark.NEXT)
-            return
-        store.mark(found, add=_DRIVING, remove=Mark.NEXT)
-        heads = store.derive(task.stage, found, nobody, GAINED_ABOVE, FRESH, Mark.NEXT, phase)
-        store.mark(found, remove=Mark.DELTA)
-        found = heads
+        store.mark(found, add=Mark.NOW, remove=Mark.NEXT)
 
 
 def _first_round(task: Task[F], seeds: F) -> F:

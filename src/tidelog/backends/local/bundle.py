@@ -12,6 +12,7 @@ Never     : no arithmetic: executables that have some are refused by `is_simple`
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ _TABLE = 1 << 16
 _FUEL = 1 << 24
 """How many candidates all programs of a call may look at together before whoever watches over budgets is asked."""
 _LOADS, _CODE, _STARTS, _REGISTERS, _CHOSEN = 0, 2, 4, 6, 8
-_UNFINISHED = -1
+UNFINISHED = -1
 _STATE = len(machine.START)
 
 
@@ -57,15 +58,20 @@ def _run_one(
 
 
 @allocating
-def _run_all(driving: Array, parts: Array, order: Array, arrays: tuple[Array, ...], counts: Array, table: Array) -> Int:
-    """Run programs until the table is full; the number of entries written, and the number of rows by program."""
-    used, fuel, scratch = np.int64(0), np.int64(_FUEL), np.empty(_STATE + 2 * arrays[2].shape[0], np.int64)
+def run_all(
+    driving: Array, parts: Array, order: Array, arrays: tuple[Array, ...], counts: Array, table: Array, most: Int
+) -> tuple[Int, Int]:
+    """Run programs until the table is full, or about `most` candidates were looked at.
+
+    Returns the number of entries written and of candidates; `counts` gets the number of rows by program, or UNFINISHED.
+    """
+    used, fuel, scratch = np.int64(0), np.int64(most), np.empty(_STATE + 2 * arrays[2].shape[0], np.int64)
     for i in range(order.shape[0]):
         part = parts[order[i]]
         chosen = arrays[4][part[_CHOSEN] : part[_CHOSEN + 1]]
         width = chosen.shape[0]
         room = (table.shape[0] - used) // width
-        counts[i] = _UNFINISHED
+        counts[i] = UNFINISHED
         if room > 0 and fuel > 0:
             own = table[used : used + room * width].reshape((room, width))
             written, is_done, looked = _run_one(driving, part, arrays, chosen, machine.UNLIMITED, fuel, own, scratch)
@@ -73,7 +79,7 @@ def _run_all(driving: Array, parts: Array, order: Array, arrays: tuple[Array, ..
             if is_done:
                 counts[i] = written
                 used += written * width
-    return used
+    return used, most - fuel
 
 
 @allocating
@@ -99,7 +105,7 @@ def _prove_all(
         if left == 0:
             continue
         if fuel <= 0:
-            counts[i] = _UNFINISHED
+            counts[i] = UNFINISHED
             continue
         written, is_done, looked[order[i]] = _run_one(
             waiting[:left], parts[order[i]], arrays, chosen, 1, fuel, table, scratch
@@ -107,7 +113,15 @@ def _prove_all(
         fuel -= looked[order[i]]
         for at in range(written):
             proved[places[table[at, 0]]] = True
-        counts[i] = written if is_done else _UNFINISHED - written
+        counts[i] = written if is_done else UNFINISHED - written
+
+
+class Programs(NamedTuple):
+    """The programs of a bundle as kernels take them; `order` are those that may match."""
+
+    parts: Array
+    order: Array
+    arrays: tuple[Array, ...]
 
 
 class Matches(NamedTuple):
@@ -141,29 +155,29 @@ class Bundle:
         self.executables = sorted(executables, key=lambda one: one.plan.rule.head.relation)
         programs = [executable.pack() for executable in self.executables]
         columns = list(zip(*programs))
-        self._arrays = tuple(np.concatenate(column) for column in columns)
+        arrays = tuple(np.concatenate(column) for column in columns)
         places = [pairwise(accumulate(map(len, column), initial=0)) for column in columns]
-        self._parts = np.array(list(zip(*places)), np.int64).reshape(len(programs), -1)
-        for executable, part in zip(self.executables, self._parts.tolist()):
-            executable.move_to(self._arrays[1][part[_CODE] : part[_CODE + 1]])
+        parts = np.array(list(zip(*places)), np.int64).reshape(len(programs), -1)
+        for executable, part in zip(self.executables, parts.tolist()):
+            executable.move_to(arrays[1][part[_CODE] : part[_CODE + 1]])
+        self._programs = Programs(parts, np.empty(0, np.int64), arrays)
         self._relations = list({id(one): one for each in executables for one in each.relations}.values())
         self._scanning = [executable for executable in executables if executable.scans]
         self._empty: list[Relation] = []
-        self._order = np.empty(0, np.int64)
         self._epoch = -1
 
     def matches(self, driving: Array, scratch: Array) -> Matches:
         """The heads that the executables derive; those of one relation come together, because storing has a price."""
-        self._refresh()
-        counts = np.empty(len(self._order), np.int64)
-        _run_all(driving, self._parts, self._order, self._arrays, counts, scratch)
+        programs = self.ready()
+        counts = np.empty(len(programs.order), np.int64)
+        run_all(driving, *programs, counts, scratch, _FUEL)
         found = Matches([], [], [])
         rule, start, used = None, 0, 0
-        for number, count in zip(self._order.tolist(), counts.tolist()):
+        for number, count in zip(programs.order.tolist(), counts.tolist()):
             if count == 0:
                 continue
             executable = self.executables[number]
-            if count == _UNFINISHED:
+            if count == UNFINISHED:
                 found.unfinished.append(executable)
                 continue
             found.hits.append((executable, count))
@@ -178,20 +192,30 @@ class Bundle:
 
     def proved(self, driving: Array) -> Proofs:
         """Which rows are the head of an instance of any executable."""
-        self._refresh()
-        counts, proved = np.empty(len(self._order), np.int64), np.zeros(len(driving), np.bool_)
+        programs = self.ready()
+        counts, proved = np.empty(len(programs.order), np.int64), np.zeros(len(driving), np.bool_)
         looked = np.zeros(len(self.executables), np.int64)
-        _prove_all(driving, self._parts, self._order, self._arrays, counts, looked, proved)
+        _prove_all(driving, *programs, counts, looked, proved)
         hits, unfinished = [], []
-        for number, count in zip(self._order.tolist(), counts.tolist()):
+        for number, count in zip(programs.order.tolist(), counts.tolist()):
             executable = self.executables[number]
             if count < 0:
                 unfinished.append(executable)
-            if count not in (0, _UNFINISHED):
-                hits.append((executable, count if count > 0 else _UNFINISHED - count))
+            if count not in (0, UNFINISHED):
+                hits.append((executable, count if count > 0 else UNFINISHED - count))
         return Proofs(proved, hits, unfinished, looked)
 
-    def _refresh(self) -> None:
+    @cached_property
+    def heads(self) -> frozenset[str]:
+        """The relations whose facts are derived."""
+        return frozenset(executable.plan.rule.head.relation for executable in self.executables)
+
+    @property
+    def scans(self) -> bool:
+        """Whether a program goes through a whole relation."""
+        return bool(self._scanning)
+
+    def ready(self) -> Programs:
         """Leave out what cannot match, because a relation is empty, and write current addresses into the programs."""
         epoch = 0
         for relation in self._relations:
@@ -200,11 +224,12 @@ class Bundle:
             useful = [number for number, one in enumerate(self.executables) if not one.is_futile()]
             for number in useful:
                 self.executables[number].refresh()
-            self._order = np.array(useful, np.int64)
+            self._programs = self._programs._replace(order=np.array(useful, np.int64))
             self._empty = [relation for relation in self._relations if not relation.count]
             self._epoch = sum(relation.epoch for relation in self._relations)
         for executable in self._scanning:
             executable.note_sizes()
+        return self._programs
 
 
 def _table(rule: LoweredRule, entries: Array) -> Array:

@@ -174,6 +174,17 @@ class Relation:
                 )  # fmt: skip
         return found[:hits]
 
+    def lend(self, given: int, room: int, view: View, *, baring: bool) -> tuple[Array, ...]:
+        """The arrays for a kernel that marks `given` rows by itself, and finds or stores as many as there is room for.
+
+        `baring` tells that it may leave rows without a mark of those that are present.
+        """
+        self._reserve_journal(given + room)
+        if not view.want:
+            self._reserve(room)
+        self._has_bare_rows |= baring
+        return self.rows, self.marks, self.slots, self._heads, self._counters, self._journal, self._ahead
+
     def find(self, table: Array, view: View) -> Array:
         """The stored rows equal to rows of the table and in the view."""
         found = np.empty(len(table), np.int32)

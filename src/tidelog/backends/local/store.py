@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from tidelog.backends.local import grouping
+from tidelog.backends.local.bundle import MOST_DRIVING
 from tidelog.backends.local.compiled import Array
 from tidelog.backends.local.counted import Counted
 from tidelog.backends.local.dictionary import Dictionary
@@ -21,8 +22,10 @@ from tidelog.backends.local.facts import NOTHING, LocalFacts, distinct, gather, 
 from tidelog.backends.local.preparation import NO_DRIVER, Crew, Preparation
 from tidelog.backends.local.relation import Relation
 from tidelog.backends.local.running import Runner, Sink, with_columns
+from tidelog.backends.local.sweeping import sweep
 from tidelog.backends.local.watching import watched
 from tidelog.errors import UpdateError
+from tidelog.maintenance.rounds import Passing
 from tidelog.planning.blame import blamed
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver
@@ -169,6 +172,24 @@ class LocalStore(Runner):
         found: dict[str, list[Array]] = {}
         self._drive(stage, driving, blocking, matching, phase, self._collector(found, heads, add))
         return gather(found)
+
+    def several_rounds(
+        self, stage: Stage, driving: LocalFacts, matching: Matching, heads: View, passing: Passing, phase: str
+    ) -> tuple[LocalFacts, LocalFacts, int] | None:
+        """Several small rounds at once, if the facts and everything that they drive are of one relation."""
+        if len(driving.parts) != 1 or len(driving) > MOST_DRIVING:
+            return None
+        [(name, rows)] = driving.parts.items()
+        crew = self._preparation(stage).crew(name, Driver.LITERAL, matching)
+        if crew.bundle is None or crew.others or crew.bundle.scans or crew.bundle.heads != {name}:
+            return None
+        self.on_progress()
+        swept = sweep(crew.bundle, self.relations[name], rows, heads, passing, self._scratch)
+        for key, count in swept.hits:
+            self.derivations[key, phase] += count
+        return (
+            (LocalFacts({name: swept.found}), LocalFacts({name: swept.driving}), swept.rounds) if swept.rounds else None
+        )
 
     def evaluate(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, heads: View, add: Mark, phase: str
