@@ -38,7 +38,6 @@ from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.rule_book import RuleBook, written_facts
 from tidelog.maintenance.transaction import Outcome, maintain
 from tidelog.planning.lowered import is_hidden
-from tidelog.planning.views import Mark, View
 from tidelog.provenance.before import Before
 from tidelog.state.journal import Entry, Journals
 
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
     from tidelog.state.snapshot import StoredState
 
 _SHOWN = 200
-_WAS_EXPLICIT = View(Mark.WAS_EXPLICIT)
 NO_RULES = Program()
 
 
@@ -320,7 +318,7 @@ class Engine:
             outcome.counters.add("marks", marks.counters.values["marks"] if marks else 0)
             change = self._change(outcome, budget, started)
             entry = self._entry(outcome, come, gone) if self._journals else None
-            withdrawn = self._withdrawn(gone)
+            withdrawn = self._frozen(outcome.withdrawn)
             self._backend.commit()
         except BaseException:
             self._backend.rollback()
@@ -346,12 +344,7 @@ class Engine:
         }
 
     def _change(self, outcome: Outcome[Any], budget: Budget, started: float) -> Change:
-        inserted, deleted = (
-            FactTables(
-                {name: self._backend.freeze(name, facts) for name, facts in net_facts.items() if not is_hidden(name)}
-            )
-            for net_facts in (outcome.inserted, outcome.deleted)
-        )
+        inserted, deleted = self._frozen(outcome.inserted), self._frozen(outcome.deleted)
         stats = stats_of(outcome.counters, budget.rounds, self._strategy.name)
         stats.seconds = time.perf_counter() - started
         return Change(inserted, deleted, stats, self.version + 1)
@@ -362,12 +355,10 @@ class Engine:
         frozen = ({name: self._backend.freeze(name, facts) for name, facts in part.items() if facts} for part in parts)
         return Entry(self.version + 1, *frozen)
 
-    def _withdrawn(self, gone: Mapping[str, Any]) -> FactTables:
-        """Those of the deleted facts that were explicit before the update."""
-        backend, restrict = self._backend, self._backend.store.restrict
-        return FactTables(
-            {name: backend.freeze(name, restrict(facts, _WAS_EXPLICIT)) for name, facts in gone.items() if facts}
-        )
+    def _frozen(self, facts: Mapping[str, Any]) -> FactTables:
+        """Facts of the user's relations, for good."""
+        freeze = self._backend.freeze
+        return FactTables({name: freeze(name, some) for name, some in facts.items() if some and not is_hidden(name)})
 
     def _forget_marks(self) -> None:
         """Take look-ahead marks away, which belong to one strategy and one version."""

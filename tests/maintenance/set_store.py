@@ -95,8 +95,10 @@ class SetStore:
     def nothing(self) -> Facts:
         return {}
 
-    def union(self, parts: Iterable[Facts]) -> Facts:
-        return {fact: None for part in parts for fact in part}
+    def union(self, parts: Iterable[Facts], *, disjoint: bool = False) -> Facts:
+        listed = [fact for part in parts for fact in part]
+        assert not disjoint or len(listed) == len(set(listed))
+        return dict.fromkeys(listed)
 
     def of(self, facts: Facts, relations: Iterable[str]) -> Facts:
         wanted = set(relations)

@@ -31,6 +31,10 @@ PHASES: Mapping[str, str] = {
 """The counter to which the derivations of a phase belong."""
 
 
+_SHOWN = frozenset(("overdeleted", "rederived", "checked", "backward", "forward", "deletions", "insertions", "marks"))
+"""The counters that users see by name."""
+
+
 @dataclass
 class Counters:
     """The counters of one update."""
@@ -57,8 +61,9 @@ def stats_of(counters: Counters, rounds: int, strategy: str) -> Stats:
     """What maintenance counted, in the words of `change.stats`."""
     values = counters.values
     stats = Stats(rounds=rounds, derivations=dict(counters.derivations))
-    for name in ("overdeleted", "rederived", "checked", "backward", "forward", "deletions", "insertions", "marks"):
-        setattr(stats, name, values[name])
+    for name, number in values.items():
+        if name in _SHOWN:
+            setattr(stats, name, number)
     stats.no_ops = values["ignored deletions"] + values["ignored insertions"]
     for sentence in counters.choices:
         component, _, reason = sentence.removeprefix("component ").rpartition(": ")

@@ -38,7 +38,7 @@ class DRed(Strategy):
             rederived = store.supported(task.surviving, deleted, UNCHANGED, "rederive")  # DR4
         task.counters.add("overdeleted", len(deleted))
         task.counters.add("rederived", len(rederived))
-        insert(task, store.union([rederived, task.asserted]))  # DR5
+        insert(task, store.union([rederived, task.asserted], disjoint=True))  # DR5
 
     def _overdelete(self, task: Task[F]) -> F:
         """DR2, by rounds: what goes in a round still counts as there for that round, and never again."""
@@ -59,4 +59,4 @@ class DRed(Strategy):
             everything.append(sweep(task, task.surviving, going, LOST_ABOVE, DOOMED, _PASSING, "overdelete"))
         else:
             store.mark(going, remove=_GONE | Mark.NEXT)
-        return store.union(everything)
+        return store.union(everything, disjoint=True)

@@ -39,12 +39,12 @@ class Passing:
 
 
 SeveralRounds: TypeAlias = Callable[[Stage, F, Matching, View, Passing, str], tuple[F, F, int] | None]
-"""What a store may offer as `several_rounds`: all facts found, those that drive the next round, and the number of rounds
-done; None if it would rather be asked for one round."""
+"""What a store may offer as `several_rounds`: all facts found, those that drive the next round, and the number of
+rounds; None if it would rather be asked for one round."""
 
 
 def sweep(task: Task[F], stage: Stage, driving: F, matching: Matching, heads: View, passing: Passing, phase: str) -> F:
-    """Drive the stage's rules with the facts, then with the heads found, and so on; all heads found, which are distinct.
+    """Drive the stage's rules with the facts, then with the heads found, and so on; all heads found.
 
     The arguments are those of `Store.derive`; nothing blocks.
     """
@@ -64,4 +64,4 @@ def sweep(task: Task[F], stage: Stage, driving: F, matching: Matching, heads: Vi
             new, driving, rounds = done
             task.budget.charge_round(rounds - 1)
         found.append(new)
-    return store.union(found)
+    return store.union(found, disjoint=True)

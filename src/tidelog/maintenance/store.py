@@ -53,8 +53,8 @@ class Store(Protocol[F]):
     def nothing(self) -> F:
         """The empty set."""
 
-    def union(self, parts: Iterable[F]) -> F:
-        """The union of sets."""
+    def union(self, parts: Iterable[F], *, disjoint: bool = False) -> F:
+        """The union of sets; `disjoint` tells that no fact is in two of them."""
 
     def of(self, facts: F, relations: Iterable[str]) -> F:
         """The facts of the given relations."""

@@ -87,7 +87,7 @@ class Task(Generic[F]):
         self.store.mark(found[0], add=add)
         if self.removed:
             found.append(self.store.evaluate(self.stage, self.removed, OLD_VERSION, heads, add, phase))
-        return self.store.union(found)
+        return self.store.union(found, disjoint=True)
 
     def round(self, driving: int = 0) -> None:
         """Pay for a round that so many facts drive; raises when the budget or the attempt's allowance is used up."""

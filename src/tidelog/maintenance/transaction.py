@@ -36,6 +36,8 @@ class Outcome(Generic[F]):
 
     inserted: dict[str, F] = field(default_factory=dict)
     deleted: dict[str, F] = field(default_factory=dict)
+    withdrawn: dict[str, F] = field(default_factory=dict)
+    """What was explicit and was asked to be deleted, even if it was inserted again in the same update."""
     counters: Counters = field(default_factory=Counters)
 
 
@@ -95,13 +97,14 @@ class _Run(Generic[F]):
             known = store.restrict(facts, _EXPLICIT)
             counters.add("ignored deletions", len(facts) - len(known))
             store.mark(known, remove=Mark.EXPLICIT)
-            self.withdrawn[relation] = known
+            self.withdrawn[relation] = self.outcome.withdrawn[relation] = known
         for relation, facts in insert.items():
             new = store.restrict(facts, _NOT_EXPLICIT)
             counters.add("ignored insertions", len(facts) - len(new))
             store.mark(new, add=Mark.EXPLICIT)
             self.asserted[relation] = store.restrict(new, _WAS_NOT_EXPLICIT)
-        self.withdrawn = {relation: store.restrict(facts, _NOT_EXPLICIT) for relation, facts in self.withdrawn.items()}
+            if relation in delete:
+                self.withdrawn[relation] = store.restrict(self.withdrawn[relation], _NOT_EXPLICIT)
 
     def relations_without_rules(self) -> None:
         """Relations that no rule derives change directly; those whose last rule went become a stage without rules."""
@@ -150,21 +153,21 @@ class _Run(Generic[F]):
 
     def _task(self, scheduled: Scheduled) -> Task[F]:
         store, relations = self.store, scheduled.stage.relations
-        foreseen, unmarked = store.nothing(), frozenset[str]()
-        if self.marks is not None:
-            foreseen, unmarked = store.of(self.marks.heads, relations), self.marks.relations
-        return Task(
+        task = Task(
             store,
             scheduled,
             self.outcome.counters,
             self.budget,
-            withdrawn=store.union(self._of(self.withdrawn, relation) for relation in relations),
-            asserted=store.union(self._of(self.asserted, relation) for relation in relations),
-            foreseen=foreseen,
-            added=tuple(rule for relation in sorted(relations) for rule in self.added.get(relation, ())),
-            removed=tuple(rule for relation in sorted(relations) for rule in self.removed.get(relation, ())),
-            unmarked=unmarked,
+            withdrawn=store.union([facts for relation, facts in self.withdrawn.items() if relation in relations]),
+            asserted=store.union([facts for relation, facts in self.asserted.items() if relation in relations]),
+            foreseen=store.nothing(),
         )
+        if self.marks is not None:
+            task.foreseen, task.unmarked = store.of(self.marks.heads, relations), self.marks.relations
+        if self.rules:
+            task.added = [rule for relation in sorted(relations) for rule in self.added.get(relation, ())]
+            task.removed = [rule for relation in sorted(relations) for rule in self.removed.get(relation, ())]
+        return task
 
     def _regroup(self, stage: Stage) -> None:
         """Aggregates are the same for every strategy: only the groups of changed facts are looked at."""

@@ -53,7 +53,7 @@ def test_endless_values_are_stopped():
 @pytest.mark.parametrize("calls", [1, 2, 3, 10, 60])
 @pytest.mark.parametrize("strategy", ["dred", "bf", "recompute", "counting", "auto"])
 def test_an_interrupt_inside_an_update_changes_nothing(strategy, calls):
-    """Ctrl-C may come at any call of a kernel, in any phase of any strategy; two relations take a call for each round."""
+    """Ctrl-C may come at any call of a kernel, in any phase; with two relations every round has calls of its own."""
     engine = Engine(MUTUAL, strategy=strategy)
     engine.apply(insert={"edge": CHAIN[:40]})
     before = sorted(engine["path"])

@@ -220,4 +220,7 @@ class LocalBackend:
 
 def _stacked(columns: list[Array], rows: int) -> Array:
     """Columns of ids as rows."""
-    return np.column_stack(columns).astype(np.int32, copy=False) if columns else np.zeros((rows, 0), np.int32)
+    table = np.empty((rows, len(columns)), np.int32)
+    for at, column in enumerate(columns):
+        table[:, at] = column
+    return table

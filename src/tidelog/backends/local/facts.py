@@ -41,7 +41,7 @@ class LocalFacts:
 NOTHING = LocalFacts({})
 
 
-def union(parts: Iterable[LocalFacts]) -> LocalFacts:
+def union(parts: Iterable[LocalFacts], *, disjoint: bool = False) -> LocalFacts:
     """The union of sets."""
     sets = [facts for facts in parts if facts]
     if len(sets) < 2:
@@ -50,6 +50,8 @@ def union(parts: Iterable[LocalFacts]) -> LocalFacts:
     for facts in sets:
         for relation, rows in facts.parts.items():
             pieces.setdefault(relation, []).append(rows)
+    if disjoint:
+        return gather(pieces)
     return LocalFacts(
         {name: rows[0] if len(rows) == 1 else distinct(np.concatenate(rows)) for name, rows in pieces.items()}
     )

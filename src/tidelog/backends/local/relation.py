@@ -4,7 +4,8 @@ What      : the arrays of one relation and their growth; the work itself is done
 Idea      : a fact is a row number, sets of facts are arrays of row numbers or marks; a row whose marks are gone stays
             where it is until many have gone, so that deleting and re-inserting move nothing.
 Invariant : rows are distinct; every index holds every row; `epoch` changes whenever an array may have moved. Unless
-            there are bare rows, every stored row carries NOW or NEXT.
+            there are bare rows, every stored row carries NOW or NEXT. A relation that a transaction has touched is in
+            the list `opened` of its owner.
 Never     : no rules, no constants, no strategy.
 
 A relation without columns is stored with one column that is always 0.
@@ -88,9 +89,12 @@ class Index:
 class Relation:
     """The stored facts of one relation."""
 
-    def __init__(self, name: str, arity: int) -> None:
+    def __init__(self, name: str, arity: int, opened: list[Relation] | None = None) -> None:
         self.name = name
         self.arity = arity
+        self._opened = opened if opened is not None else []
+        self._is_open = False
+        self._noted = 0
         self.epoch = 0
         self.alive = 0
         self._settled = 0
@@ -228,6 +232,13 @@ class Relation:
         self._reserve_journal(len(chosen))
         relation_kernels.mark_rows(chosen, self.marks, self._counters, self._journal, int(add), int(remove))
 
+    def has_outgrown(self) -> bool:
+        """Whether there are more than twice or less than half as many rows as when this was last true."""
+        if self.count <= 2 * self._noted + 64 and self._noted <= 2 * self.count + 64:
+            return False
+        self._noted = self.count
+        return True
+
     def commit(self) -> None:
         """What is NOW becomes OLD; compact when most rows are dead."""
         self._settle(_NEW, 1)
@@ -246,6 +257,7 @@ class Relation:
     def _settle(self, copied: int, shift: int) -> None:
         born, died = relation_kernels.settle_rows(self.journal, len(self.journal), self.marks, copied, shift, _KEPT)
         self.alive += born - died
+        self._is_open = False
         self._counters[relation_kernels.JOURNALLED] = 0
         if len(self._journal) > 4 * self.count + _LEAST_DEAD:
             self._journal = np.empty(_LEAST_ROWS, np.int32)
@@ -273,6 +285,9 @@ class Relation:
         row_table.enter_all(self.rows, self.count, self.slots, self._ahead)
 
     def _reserve_journal(self, more: int) -> None:
+        if not self._is_open:  # nothing is stored or marked without coming by here
+            self._is_open = True
+            self._opened.append(self)
         needed = int(self._counters[relation_kernels.JOURNALLED]) + more
         if needed > len(self._journal):
             self._journal = _grown(self._journal, max(needed, _more(len(self._journal))))

@@ -16,10 +16,15 @@ import numpy as np
 from tidelog.backends.local.bundle import MOST_DRIVING, scratch
 from tidelog.backends.local.compiled import Array
 from tidelog.backends.local.executable import Executable
-from tidelog.backends.local.preparation import Crew
+from tidelog.backends.local.preparation import Crew, Preparation
+from tidelog.backends.local.relation import Relation
 from tidelog.backends.local.watching import watched
 from tidelog.planning.lowered import LoweredRule
+from tidelog.planning.plan import Driver
+from tidelog.planning.views import Mark, Matching, View
 
+_MANY_FACTS, _SAMPLE = 4096, 64
+"""From how many facts on orders of joins race, and over how many of them."""
 Sink = Callable[[LoweredRule, Array], None]
 """Takes the heads that a rule derives, a chunk at a time."""
 
@@ -28,6 +33,7 @@ class Runner:
     """Runs executables under watch."""
 
     def __init__(self) -> None:
+        self.relations: dict[str, Relation] = {}
         self.derivations: Counter[tuple[str, str]] = Counter()
         self.on_progress: Callable[[], None] = lambda: None
         self._scratch = scratch()
@@ -73,6 +79,41 @@ class Runner:
                 proved[waiting[table[:, 0]]] = True
             self.derivations[rule.key, phase] += len(waiting) - int(np.count_nonzero(~proved))
         return proved
+
+    def _provers(self, prepared: Preparation, name: str, rows: Array, matching: Matching) -> Crew:
+        """Who looks for supports of the facts. For many facts, orders of joins race on a sample of them.
+
+        How much there is to look at depends on what this very update has taken away; estimates do not know that.
+        """
+        usual = prepared.crew(name, Driver.HEAD, matching)
+        rivals = prepared.rivals(name, matching) if len(rows) >= _MANY_FACTS else None
+        if rivals is None or rivals.bundle is None or usual.bundle is None:
+            return usual
+        sample = self.relations[name].rows[rows[:: len(rows) // _SAMPLE]]
+        ours, theirs = usual.bundle.proved(sample), rivals.bundle.proved(sample)
+        if ours.unfinished or theirs.unfinished or not np.any(theirs.looked < ours.looked):
+            return usual
+        return prepared.mixed(name, matching, tuple((theirs.looked < ours.looked).tolist()))
+
+    def _expand(
+        self,
+        rule: LoweredRule,
+        executable: Executable,
+        driving: Array,
+        limit: int,
+        bodies: View,
+        add: Mark,
+        found: dict[str, list[Array]],
+    ) -> Array:
+        own = [at for at, join in enumerate(executable.joins) if join.relation in executable.own]
+        counts = np.zeros(len(driving), np.int64)
+        for table in watched(rule, self.on_progress, executable.bodies(driving, own, limit)):
+            counts += np.bincount(table[:, 0], minlength=len(driving))
+            for column, at in enumerate(own, start=1):
+                name = executable.joins[at].relation
+                rows = self.relations[name].restrict(np.ascontiguousarray(table[:, column]), bodies, add)
+                found.setdefault(name, []).append(rows)
+        return counts
 
 
 def with_columns(table: Array) -> Array:

@@ -19,7 +19,7 @@ from tidelog.backends.local.counted import Counted
 from tidelog.backends.local.dictionary import Dictionary
 from tidelog.backends.local.executable import Executable
 from tidelog.backends.local.facts import NOTHING, LocalFacts, distinct, gather, union
-from tidelog.backends.local.preparation import NO_DRIVER, Crew, Preparation
+from tidelog.backends.local.preparation import NO_DRIVER, Preparation
 from tidelog.backends.local.relation import Relation
 from tidelog.backends.local.running import Runner, Sink, with_columns
 from tidelog.backends.local.sweeping import sweep
@@ -33,7 +33,6 @@ from tidelog.planning.views import ANY, NO_MARKS, OLD, Mark, Matching, View
 
 _MOST_PROVED = 1 << 13
 """How many facts are asked for proofs between two looks at the budget."""
-_MANY_FACTS, _SAMPLE = 4096, 64
 _NO_CANDIDATE, _OLD_NO_CANDIDATE = View(outside=Mark.CANDIDATE), View(Mark.OLD, Mark.CANDIDATE)
 
 
@@ -43,9 +42,9 @@ class LocalStore(Runner):
     def __init__(self, dictionary: Dictionary | None = None) -> None:
         super().__init__()
         self.dictionary = Dictionary() if dictionary is None else dictionary
-        self.relations: dict[str, Relation] = {}
         self._relations_before: dict[str, Relation] = {}
         self._are_new = False
+        self._opened: list[Relation] = []
         self._prepared: dict[int, Preparation] = {}
         self.counted = Counted()
 
@@ -55,7 +54,7 @@ class LocalStore(Runner):
         """The relation of that name, made when it is first asked for, or anew with other columns if it is empty."""
         found = self.relations.get(name)
         if found is None or (found.arity != arity and not found.alive and not len(found.journal)):
-            found = self.relations[name] = Relation(name, arity)
+            found = self.relations[name] = Relation(name, arity, self._opened)
             self._are_new = True
         if found.arity != arity:
             raise UpdateError.of(
@@ -85,11 +84,15 @@ class LocalStore(Runner):
         """End the transaction: what is NOW becomes OLD."""
         if self._are_new:
             self._relations_before, self._are_new = dict(self.relations), False
-        for relation in self.relations.values():
+        has_outgrown = False
+        for relation in self._opened:
             relation.commit()
+            has_outgrown |= relation.has_outgrown()
+        self._opened.clear()
         self.counted.commit()
-        for prepared in self._prepared.values():
-            prepared.forget_if_outgrown()
+        if has_outgrown:
+            for prepared in self._prepared.values():
+                prepared.forget_if_outgrown()
 
     def rollback(self) -> None:
         """Undo the transaction."""
@@ -101,6 +104,7 @@ class LocalStore(Runner):
             self._are_new = False
         for relation in self.relations.values():
             relation.on_move = None
+        for relation in self._opened:  # they stay there, because the next commit gives back their room
             relation.rollback()
         self.counted.follow()
 
@@ -121,9 +125,9 @@ class LocalStore(Runner):
         """The empty set."""
         return NOTHING
 
-    def union(self, parts: Iterable[LocalFacts]) -> LocalFacts:
+    def union(self, parts: Iterable[LocalFacts], *, disjoint: bool = False) -> LocalFacts:
         """The union of sets."""
-        return union(parts)
+        return union(parts, disjoint=disjoint)
 
     def of(self, facts: LocalFacts, relations: Iterable[str]) -> LocalFacts:
         """The facts of the given relations."""
@@ -131,6 +135,8 @@ class LocalStore(Runner):
 
     def restrict(self, facts: LocalFacts, view: View) -> LocalFacts:
         """The given facts that are in the view."""
+        if not facts:
+            return NOTHING
         return LocalFacts({name: self.relations[name].restrict(rows, view) for name, rows in facts.parts.items()})
 
     def select(self, relations: Iterable[str], view: View) -> LocalFacts:
@@ -209,21 +215,6 @@ class LocalStore(Runner):
             found[name] = [part[self._proved(crew, relation.rows[part], phase)] for part in parts]
         return gather(found)
 
-    def _provers(self, prepared: Preparation, name: str, rows: Array, matching: Matching) -> Crew:
-        """Who looks for supports of the facts. For many facts, orders of joins race on a sample of them.
-
-        How much there is to look at depends on what this very update has taken away; estimates do not know that.
-        """
-        usual = prepared.crew(name, Driver.HEAD, matching)
-        rivals = prepared.rivals(name, matching) if len(rows) >= _MANY_FACTS else None
-        if rivals is None or rivals.bundle is None or usual.bundle is None:
-            return usual
-        sample = self.relations[name].rows[rows[:: len(rows) // _SAMPLE]]
-        ours, theirs = usual.bundle.proved(sample), rivals.bundle.proved(sample)
-        if ours.unfinished or theirs.unfinished or not np.any(theirs.looked < ours.looked):
-            return usual
-        return prepared.mixed(name, matching, tuple((theirs.looked < ours.looked).tolist()))
-
     def expand(
         self, stage: Stage, facts: LocalFacts, matching: Matching, bodies: View, add: Mark, limit: int, phase: str
     ) -> tuple[LocalFacts, LocalFacts]:
@@ -240,26 +231,6 @@ class LocalStore(Runner):
                 is_open |= counts >= limit
             exhausted[name] = rows[~is_open]
         return gather(found), LocalFacts(exhausted)
-
-    def _expand(
-        self,
-        rule: LoweredRule,
-        executable: Executable,
-        driving: Array,
-        limit: int,
-        bodies: View,
-        add: Mark,
-        found: dict[str, list[Array]],
-    ) -> Array:
-        own = [at for at, join in enumerate(executable.joins) if join.relation in executable.own]
-        counts = np.zeros(len(driving), np.int64)
-        for table in watched(rule, self.on_progress, executable.bodies(driving, own, limit)):
-            counts += np.bincount(table[:, 0], minlength=len(driving))
-            for column, at in enumerate(own, start=1):
-                name = executable.joins[at].relation
-                rows = self.relations[name].restrict(np.ascontiguousarray(table[:, column]), bodies, add)
-                found.setdefault(name, []).append(rows)
-        return counts
 
     # -- counts and aggregates -------------------------------------------------------------------------------------
 

@@ -233,8 +233,8 @@ class HotStore(LocalStore):
         self._warm_driven(stage, driving, blocking, matching)
         return super().derive(stage, driving, blocking, matching, heads, add, phase)
 
-    several_rounds = None
-    """What a round needs is brought before the round."""
+    def several_rounds(self, *_: object) -> None:
+        """One round at a time: what a round needs is brought before it."""
 
     def evaluate(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, heads: View, add: Mark, phase: str

@@ -109,11 +109,11 @@ class SparkStore(HotStore):
 
     # -- sets of facts -------------------------------------------------------------------------------------------------
 
-    def union(self, parts: Iterable[LocalFacts]) -> LocalFacts:
+    def union(self, parts: Iterable[LocalFacts], *, disjoint: bool = False) -> LocalFacts:
         """The union of sets, small and large parts by themselves."""
         listed = list(parts)
         if not self.working:
-            return local_union(listed)
+            return local_union(listed, disjoint=disjoint)
         pairs = [self._split(facts) for facts in listed]
         large: dict[str, Selection] = {}
         for _, selections in pairs:
