@@ -28,5 +28,6 @@ class Recompute(Strategy):
         explicit = store.select(relations, View(Mark.EXPLICIT))
         store.mark(explicit, add=Mark.NOW)
         task.round()
-        found = store.evaluate(task.stage, task.stage.rules, NEW_VERSION, FRESH, Mark.NEXT, "evaluate")
+        add = Mark.NEXT if task.stage.is_recursive else Mark.NOW
+        found = store.evaluate(task.stage, task.stage.rules, NEW_VERSION, FRESH, add, "evaluate")
         saturate(task, found, "evaluate")

@@ -28,11 +28,12 @@ def insert(task: Task[F], seeds: F) -> None:
     seeds = store.restrict(seeds, _ABSENT)
     if any(task.gaining) or task.added or _mostly_new(task, len(seeds)):
         store.mark(seeds, add=_DRIVING)
-        found = [_first_round(task, seeds)]
+        add = Mark.NEXT if task.stage.is_recursive else Mark.NOW
+        found = [_first_round(task, seeds, add)]
         if task.added:
-            found.append(store.evaluate(task.stage, task.added, NEW_VERSION, FRESH, Mark.NEXT, "insert"))
+            found.append(store.evaluate(task.stage, task.added, NEW_VERSION, FRESH, add, "insert"))
         store.mark(seeds, remove=Mark.DELTA)
-        saturate(task, store.union(found), "insert")
+        saturate(task, store.union(found, disjoint=True), "insert")
     elif task.stage.is_recursive:
         heads = sweep(task, task.stage, seeds, GAINED_ABOVE, FRESH, _PASSING, "insert")
         task.counters.add("inserted", len(heads))
@@ -41,27 +42,25 @@ def insert(task: Task[F], seeds: F) -> None:
 
 
 def saturate(task: Task[F], found: F, phase: str) -> None:
-    """Add the found facts (marked NEXT) to the stage, and round by round what follows from them."""
-    store = task.store
+    """Round by round what follows from facts of a recursive stage that are NEXT; of another they are NOW already."""
     task.counters.add("inserted", len(found))
     if task.stage.is_recursive:
         heads = sweep(task, task.stage, found, GAINED_ABOVE, FRESH, _PASSING, phase)
         task.counters.add("inserted", len(heads))
     elif found:
         task.round(len(found))
-        store.mark(found, add=Mark.NOW, remove=Mark.NEXT)
 
 
-def _first_round(task: Task[F], seeds: F) -> F:
+def _first_round(task: Task[F], seeds: F, add: Mark) -> F:
     store = task.store
     driving, blocking = task.gaining
     if not (driving or blocking or (seeds and task.stage.is_recursive)):
         return store.nothing()
     task.round()
     if _mostly_new(task, len(driving) + len(seeds)):
-        return store.evaluate(task.stage, task.surviving.rules, NEW_VERSION, FRESH, Mark.NEXT, "evaluate")
+        return store.evaluate(task.stage, task.surviving.rules, NEW_VERSION, FRESH, add, "evaluate")
     everything = store.union([seeds, driving])
-    return store.derive(task.surviving, everything, blocking, GAINED, FRESH, Mark.NEXT, "insert")
+    return store.derive(task.surviving, everything, blocking, GAINED, FRESH, add, "insert")
 
 
 def _mostly_new(task: Task[F], new: int) -> bool:

@@ -33,6 +33,7 @@ from tidelog.planning.views import ANY, NO_MARKS, OLD, Mark, Matching, View
 
 _MOST_PROVED = 1 << 13
 """How many facts are asked for proofs between two looks at the budget."""
+_OLD = int(Mark.OLD)
 _NO_CANDIDATE, _OLD_NO_CANDIDATE = View(outside=Mark.CANDIDATE), View(Mark.OLD, Mark.CANDIDATE)
 
 
@@ -148,7 +149,7 @@ class LocalStore(Runner):
         found = {}
         for name in relations:
             relation = self.relations.get(name)
-            if relation is not None and len(relation.journal):
+            if relation is not None and len(relation.journal) and (relation.alive or not view.want & _OLD):
                 found[name] = relation.restrict(relation.journal, view)
         return LocalFacts(found)
 
