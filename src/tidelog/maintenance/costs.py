@@ -10,9 +10,12 @@ Never     : nothing is chosen here.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import product
 from math import sqrt
 
+from tidelog.maintenance.counters import PHASES
 from tidelog.maintenance.store import F
 from tidelog.maintenance.task import Task
 from tidelog.planning.views import DELETED, INSERTED
@@ -34,17 +37,29 @@ RENEWAL = 64
 
 
 def spent(task: Task[F]) -> float:
-    """What the update has cost so far."""
+    """What the update has cost so far; of derivations only those by the stage's own rules."""
     facts = sum(weight * task.counters.values[name] for name, weight in DOUBT.items())
-    derived = sum(
-        number * (COUNTED if phase == "count" else 1) for (_, phase), number in task.store.derivations.items()
-    )
+    derived = sum(number * (COUNTED if phase == "count" else 1) for phase, number in _derivations(task))
     return derived + facts + per_round(task) * task.budget.rounds
 
 
 def instances(task: Task[F]) -> int:
-    """By how many the update has changed the instances of rules so far, as far as it has seen them come and go."""
-    return sum(_SIGNS.get(phase, 0) * number for (_, phase), number in task.store.derivations.items())
+    """By how many the update has changed the instances of the stage's rules, as far as it has seen them come and go."""
+    return sum(_SIGNS.get(phase, 0) * number for phase, number in _derivations(task))
+
+
+def _derivations(task: Task[F]) -> Iterator[tuple[str, int]]:
+    """The derivations of the stage's rules by phase.
+
+    An update may pass through thousands of stages, so that what it did in the others is not gone through in each.
+    """
+    made, keys = task.store.derivations, task.keys
+    if len(made) < len(keys):
+        yield from ((phase, number) for (key, phase), number in made.items() if key in keys)
+        return
+    for rule_and_phase in product(keys, PHASES):
+        if rule_and_phase in made:
+            yield rule_and_phase[1], made[rule_and_phase]
 
 
 def per_round(task: Task[F]) -> float:

@@ -52,6 +52,11 @@ class Scheduled:
         bodies = (literal for rule in self.stage.rules for literal in rule.body)
         return sum(isinstance(literal, Atom | Negation) for literal in bodies)
 
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """What the rules of the stage are known by."""
+        return frozenset(rule.key for rule in self.stage.rules)
+
     @property
     def reads(self) -> frozenset[str]:
         """The relations below that the stage reads."""

@@ -54,6 +54,11 @@ class Task(Generic[F]):
         return self.scheduled.stage
 
     @cached_property
+    def keys(self) -> frozenset[str]:
+        """What the rules of the stage are known by, those that are removed included."""
+        return self.scheduled.keys.union(rule.key for rule in self.removed)
+
+    @cached_property
     def surviving(self) -> Stage:
         """The stage with the rules that it had before: those over which instances are lost."""
         if not self.added:
