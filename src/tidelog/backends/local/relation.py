@@ -273,8 +273,9 @@ class Relation:
             self.rows = _grown(self.rows, capacity)
             self.marks = _grown(self.marks, capacity)
             self.epoch += 1
-        if needed * 4 > len(self.slots) * 3:
-            self._fill(max(needed, 2 * len(self.slots)) if needed < _MEDIUM else needed)
+        is_roomy = needed < _MEDIUM  # room saves collisions, as long as it costs little
+        if needed * 4 > len(self.slots) * (2 if is_roomy else 3):
+            self._fill(2 * needed if is_roomy else needed)
             self.epoch += 1
         for index in self._indexes.values():
             self.epoch += index.reserve(more)
