@@ -111,8 +111,9 @@ class _Slots:
 
         Repeated variables that are ignored still have to be equal, so they get slots of their own.
         """
-        before = {term for term in terms if term in self._slots}
-        repeated = {term for term, times in Counter(terms).items() if times > 1}
+        before = self._slots.keys() & terms
+        is_plain = len(set(terms)) == len(terms)
+        repeated = () if is_plain else {term for term, times in Counter(terms).items() if times > 1}
         found: list[Column] = []
         for term in terms:
             if isinstance(term, Constant):
