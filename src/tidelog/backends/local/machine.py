@@ -283,23 +283,19 @@ def run(
             entering = entering and _holds(code, starts[depth], code[starts[depth] + OPERATION], registers)
             depth += 1 if entering else -1
         else:
-            at = starts[depth]
-            operation = code[at + OPERATION]
+            at, operation = starts[depth], code[starts[depth] + OPERATION]
             if entering:
                 cursors[steps + depth] = _last(code, at, operation, registers)
                 cursors[depth] = _first(code, at, operation, cursors[steps + depth])
-            row, last = cursors[depth], cursors[steps + depth]
-            looked = 0
+            row, last, looked = cursors[depth], cursors[steps + depth], 0
+            entering = False
             if row == -1:
-                entering = False
                 depth -= 1
             elif depth == steps - 1:
-                before = written
-                end = min(room, written + limit - emitted)
+                before, end = written, min(room, written + limit - emitted)
                 row, written, looked = _drain(code, at, operation, row, last, registers, chosen, table, written, end)
                 emitted += written - before
                 cursors[depth] = row
-                entering = False
                 if emitted >= limit:
                     depth = np.int64(-1)
                 elif row == -1:
