@@ -32,7 +32,8 @@ def cheap_rounds(monkeypatch):
     monkeypatch.setattr(costs, "ROUND", 0)
     monkeypatch.setattr(costs, "LITERAL", 1)
     monkeypatch.setattr(costs, "FACT", 0)
-    monkeypatch.setattr(costs, "DOUBT", {})
+    monkeypatch.setattr(costs, "MOVED", 0)
+    monkeypatch.setattr(costs, "HANDLED", {})
 
 
 @pytest.mark.usefixtures("cheap_rounds")
@@ -133,9 +134,8 @@ def test_numbers_are_said_as_people_say_them():
 
 @pytest.fixture
 def eager_to_count(monkeypatch):
-    """Whatever would be recomputed is counted instead, at once."""
+    """A stage is counted from its first deletion on, because that costs nothing."""
     monkeypatch.setattr(choose, "WORTH", -1)
-    monkeypatch.setattr(choose, "SMALL", 0)
     monkeypatch.setattr(choose, "PATIENCE", 0)
 
 
@@ -163,10 +163,75 @@ def test_counts_are_dropped_when_they_cost_more_than_they_save():
     assert choices == {"counting", "insertion"}
 
 
+@pytest.mark.usefixtures("cheap_rounds")
+@pytest.mark.parametrize("store", STORES)
+def test_counting_begins_when_its_absence_has_cost_what_it_costs(store: str, monkeypatch):
+    """Deletions run up the account until the price is reached, and the next one begins; no other does."""
+    monkeypatch.setattr(choose, "WORTH", -1)
+    monkeypatch.setattr(costs, "COUNTED", 1)
+    monkeypatch.setattr(costs, "COUNTED_ROUND", 1)
+    engine, edges = StoreEngine(CLOSURE, "auto", STORES[store]()), [*RING, (0, 4)]
+    engine.apply(insert={"e": edges})
+    memory = engine.strategy._memory[frozenset({"t"})]
+    while not engine.store.is_counted(frozenset({"t"})):
+        before, price = memory.account, choose.PRICE * memory.whole(4)
+        engine.apply(delete={"e": [(0, 1)]})
+        assert engine.store.is_counted(frozenset({"t"})) == (before >= price)
+        assert memory.account > before or before >= price
+        engine.apply(insert={"e": [(0, 1)]})
+    assert memory.account <= price
+    assert len(engine.facts()["t"]) == 64
+
+
+@pytest.mark.usefixtures("cheap_rounds")
+def test_insertions_never_begin_to_count(monkeypatch):
+    """Counts make insertions dearer: each one puts the beginning off."""
+    monkeypatch.setattr(choose, "WORTH", -1)
+    engine = loaded(SetStore())
+    memory = engine.strategy._memory[frozenset({"t"})]
+    engine.apply(delete={"e": [(0, 1)]})
+    engine.apply(delete={"e": [(4, 5)]})
+    memory.account = before = 1000.0
+    engine.apply(insert={"e": [(20, 21), (21, 22), (22, 23)]})
+    assert 0 < memory.account < before
+    for vertex in range(100, 200):
+        engine.apply(insert={"e": [(vertex, vertex + 1)]})
+    assert memory.account == 0
+    assert not engine.store.is_counted(frozenset({"t"}))
+
+
+@pytest.mark.usefixtures("eager_to_count")
+@pytest.mark.parametrize("store", STORES)
+def test_counting_that_costs_more_than_it_has_saved_is_cut_off(store: str, monkeypatch):
+    """The way is undone, the counts are lost, and the stage is maintained without them; the net change is exact.
+
+    With nothing saved a deletion and an insertion may cost no more than without counts, and both do.
+    """
+    engine = loaded(STORES[store]())
+    for update in ({"delete": {"e": [(0, 1), (1, 2)]}}, {"insert": {"e": [(0, 1), (1, 2)]}}):
+        engine.apply(insert={"e": [(20, 21)]})
+        engine.apply(delete={"e": [(20, 21)]})
+        assert engine.store.is_counted(frozenset({"t"}))
+        engine.strategy._memory[frozenset({"t"})].account = 0.0
+        with monkeypatch.context() as dear:
+            dear.setattr(costs, "COUNTED_ROUND", 1_000_000)
+            dear.setattr(choose, "PATIENCE", 1)
+            change = engine.apply(**update)
+        assert engine.counters.choices[0].endswith("after counting took too long")
+        assert not engine.store.is_counted(frozenset({"t"}))
+        assert len((change.deleted or change.inserted)["t"]) == 15
+    assert len(engine.facts()["t"]) == 64
+
+
 @pytest.mark.usefixtures("eager_to_count")
 @pytest.mark.parametrize("first", range(0, 60, 20))
-def test_counting_comes_and_goes_without_a_trace(first: int):
-    """Random programs and streams, with `auto` changing between counts and none as often as it can."""
+@pytest.mark.parametrize("price", [5, 0.01])
+def test_counting_comes_and_goes_without_a_trace(first: int, price: float, monkeypatch):
+    """Random programs and streams, with `auto` changing between counts and none as often as it can.
+
+    With a low price counting is soon found too dear, in the middle of an update.
+    """
+    monkeypatch.setattr(choose, "PRICE", price)
     for seed in range(first, first + 20):
         agree(draw_case(seed), public_engines(["auto"]))
 

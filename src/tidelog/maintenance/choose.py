@@ -4,21 +4,24 @@ Idea       : published measurements show that no strategy wins everywhere. A sta
              deletions of a magnitude (costs.py); the cheapest is tried first, each strategy once, and only for so long.
              Where nothing is remembered, the derivations per fact decide: where facts have few, other proofs are rare
              and overdeletion wastes little; where they have many, looking for another proof pays.
-Source     : the equilibrium point of Motik et al. 2015, section 5, is where recomputation wins.
-Invariant  : an attempt without counts that exceeds its allowance is cut off, undone inside the stage (OLD is what no
-             attempt changes), and the next one begins; the last is recomputation, which has no limit. An allowance is
-             two thirds of a recomputation, so that a strategy that was wrongly given up for good would have won a
-             factor of 1.5 at most. The result does not depend on the choice.
-Departures : counting pays in advance, because counts have to be there before the deletion: a stage is counted once it
-             was recomputed several times for small deletions, and for as long as that saves more than it costs.
+Source     : the equilibrium point of Motik et al. 2015, section 5, is where recomputation wins. When to begin and when
+             to end counting is the problem of renting or buying skis (Karlin et al. 1988), in both directions.
+Invariant  : an attempt that exceeds its allowance is cut off, undone inside the stage (OLD is what no attempt changes),
+             and the next one begins; the last is recomputation, which has no limit. An allowance without counts is two
+             thirds of a recomputation, so that a strategy that was wrongly given up for good would have won a factor of
+             1.5 at most. The result does not depend on the choice.
+Departures : counts have to be there before the deletion, so counting is bought and not tried. An account per stage
+             says by how much counting is ahead: deletions raise it and insertions lower it. A stage begins to count
+             when the account reaches the price, and ends when it is empty.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Generic
 
 from tidelog.maintenance.bf import BackwardForward
-from tidelog.maintenance.costs import Memory, instances, per_round, present, spent
+from tidelog.maintenance.costs import COUNTED_ROUND, INFINITE, Memory, Meter, TooDearError, magnitude, per_round
 from tidelog.maintenance.counting import Counting
 from tidelog.maintenance.dred import DRed
 from tidelog.maintenance.recompute import Recompute
@@ -31,23 +34,20 @@ SHARE = 2 / 3
 """How much of a recomputation an attempt may spend."""
 SPARSE = 3.0
 """With fewer derivations per fact overdeletion is tried before checking."""
-INFINITE = float("inf")
 TRIFLE = 3
 """A stage whose facts are derived for so many rounds' worth is not worth another thought."""
-PATIENCE = 3
-"""A stage that was recomputed so often for small deletions is counted."""
-SMALL = 20
-"""A deletion is small if it is less than this part of what the stage has."""
 WORTH = 200_000
 """What deriving a stage must cost for counts to be worth their memory."""
-COUNTING_SHARE = 0.6
+PRICE = 5
+"""How many recomputations it costs to begin counting."""
+PATIENCE = 1.0
+"""Counting begins when its absence has cost so many times the price."""
+COUNTING_SHARE = 0.8
 """The part of a counted insertion that counting adds."""
 CURIOSITY = 4
 """A strategy that is not known is not worth trying where a known one takes no more than so many rounds' worth."""
 
-
-class _TooDearError(Exception):
-    """An attempt has spent its allowance; never leaves this module."""
+_BF, _DRED, _RECOMPUTE, _COUNTING = BackwardForward(), DRed(), Recompute(), Counting()
 
 
 class Auto(Strategy):
@@ -58,140 +58,193 @@ class Auto(Strategy):
 
     def __init__(self) -> None:
         self._memory: dict[frozenset[str], Memory] = {}
-        self._bf, self._dred, self._recompute, self._counting = BackwardForward(), DRed(), Recompute(), Counting()
 
     def maintain(self, task: Task[F]) -> None:
         """Choose, attempt, and go on to the next choice if cut off; the choice is a sentence in the counters."""
-        memory = self._memory.setdefault(task.stage.relations, Memory())
-        facts = sum(task.store.size(relation) for relation in task.stage.relations)
-        deletions = sum(map(len, (*task.losing, task.withdrawn))) + len(task.removed)
-        in_doubt = deletions + len(task.removed) * facts // max(len(task.surviving.rules), 1)
-        if task.store.is_counted(task.stage.relations) and self._should_count(task, memory, in_doubt, facts):
-            self._count(task, memory, in_doubt, facts)
+        store, relations = task.store, task.stage.relations
+        facts, is_counted = sum(map(store.size, relations)), store.is_counted(relations)
+        memory = self._memory.get(relations)
+        if memory is None:
+            memory = self._memory[relations] = Memory(facts, facts)
+        memory.meet(facts, is_counted=is_counted)
+        choice = _Choice(task, memory)
+        if is_counted and choice.count():
             return
-        task.store.stop_counting(task.stage.relations)  # also what was counted when components were other ones
-        if not task.loses:
-            self._insert_only(task, memory, facts)
-            return
-        cut: list[str] = []
-        for strategy, allowance in self._attempts(task, memory, in_doubt, facts):
-            if self._attempt(task, strategy, memory, in_doubt, facts, allowance):
-                amount = f"{_counted(deletions, 'deletion')} against {_short(facts)} facts"
-                after = f", after {' and '.join(cut)} took too long" if cut else ""
-                task.counters.choices.append(f"component {task.stage.name}: {strategy.name}, {amount}{after}")
+        store.stop_counting(relations)  # also what was counted when components were other ones
+        if task.loses:
+            choice.delete()
+        else:
+            choice.insert()
+
+
+class _Choice(Generic[F]):
+    """What to do about one stage in one update."""
+
+    def __init__(self, task: Task[F], memory: Memory) -> None:
+        self.task, self.memory, self.cut = task, memory, list[str]()
+        driving, blocking = task.losing
+        removed = len(task.removed)
+        self.deletions = len(driving) + len(blocking) + len(task.withdrawn) + removed
+        self.in_doubt = self.deletions
+        if removed:
+            self.in_doubt += removed * memory.facts // max(len(task.surviving.rules), 1)
+        self.size = magnitude(self.in_doubt)
+        self.round = per_round(task)
+        self.whole = memory.whole(self.round)
+
+    def insert(self) -> None:
+        """Without deletions every strategy is the same semi-naive insertion."""
+        task, memory = self.task, self.memory
+        meter = Meter(task)
+        task.cut_off = meter.check  # another attempt's allowance is none of ours
+        _BF.maintain(task)
+        gained = meter.gained
+        if memory.account:
+            self._book(meter, meter.spent, gained)
+        if memory.facts:
+            memory.followed(gained)
+        else:
+            memory.derived(gained, meter.rounds)
+        insertions = sum(map(len, (*task.gaining, task.asserted))) + len(task.added)
+        self._say("insertion", f"{_counted(insertions, 'insertion')} into")
+
+    def delete(self) -> None:
+        """Attempt one strategy after the other."""
+        for strategy, allowance in self._attempts():
+            if self._attempt(strategy, allowance):
+                self._say(strategy.name, f"{_counted(self.deletions, 'deletion')} against")
                 return
-            cut.append(strategy.name)
-            task.counters.add("cut off", 1)
 
-    def _attempts(self, task: Task[F], memory: Memory, in_doubt: int, facts: int) -> Iterator[tuple[Strategy, float]]:
+    def count(self) -> bool:
+        """Maintain a stage that is counted, unless counting would fall behind; whether that went well.
+
+        The allowance is what would bring the account to nothing, and so end the counting anyway.
+        """
+        task, memory = self.task, self.memory
+        if task.loses:
+            otherwise = self._without_counts()
+            allowance = otherwise + memory.account
+            expected = memory.expected(_COUNTING.name, self.size) or 0.0
+            if self._mostly_gone() or expected > allowance:
+                memory.account = 0.0
+                return False
+        else:
+            allowance = memory.account / COUNTING_SHARE
+        meter = self._metered(_COUNTING, allowance)
+        if meter is None:
+            memory.account = 0.0
+            return False
+        spent = meter.spent
+        if task.loses:
+            memory.learn(_COUNTING.name, self.size, spent)
+            memory.account = min(memory.account + otherwise - spent, PRICE * self.whole)
+        else:
+            memory.account -= COUNTING_SHARE * spent
+        if memory.account < 0:
+            memory.account = 0.0
+            task.store.stop_counting(task.stage.relations)
+        changes = sum(map(len, (*task.losing, *task.gaining, task.withdrawn, task.asserted)))
+        self._say("counting", f"{_counted(changes + len(task.added) + len(task.removed), 'change')} against")
+        return True
+
+    def _attempts(self) -> Iterator[tuple[Strategy, float]]:
         """What to try, in order, and how much each may spend."""
-        whole = memory.whole(task, facts)
-        if not self._is_trifle(task, memory, facts) and not self._mostly_gone(task, in_doubt, facts):
-            yield from self._incremental(task, memory, in_doubt, whole)
-        if whole > WORTH and in_doubt * SMALL < facts:
-            memory.recomputed += 1
-        if memory.recomputed > PATIENCE:
-            memory.recomputed, memory.credit = 0, whole
-            yield self._counting, INFINITE
-        yield self._recompute, INFINITE
+        memory = self.memory
+        if not self._mostly_gone():
+            if self.whole > WORTH and memory.account >= PATIENCE * PRICE * self.whole:
+                memory.account = 0.0
+                yield _COUNTING, INFINITE
+            if memory.handling() >= TRIFLE * self.round:
+                yield from self._incremental()
+        yield _RECOMPUTE, INFINITE
 
-    def _is_trifle(self, task: Task[F], memory: Memory, facts: int) -> bool:
-        """Whether the facts of the stage cost less than the rounds that any other strategy takes to look at some."""
-        return memory.handling(facts) < TRIFLE * per_round(task)
-
-    def _incremental(
-        self, task: Task[F], memory: Memory, in_doubt: int, whole: float
-    ) -> Iterator[tuple[Strategy, float]]:
+    def _incremental(self) -> Iterator[tuple[Strategy, float]]:
         """The cheapest of what is known, after a look at what is not."""
-        choices: tuple[Strategy, ...] = (self._bf,)
-        if task.stage.is_recursive:
-            choices = (self._dred, self._bf) if memory.density < SPARSE else (self._bf, self._dred)
-        guesses = {one.name: memory.expected(one.name, in_doubt) for one in choices}
-        known = [one for one in choices if guesses[one.name] is not None]
-        if not known:
-            yield choices[0], SHARE * whole
+        memory, most = self.memory, SHARE * self.whole
+        choices: tuple[Strategy, ...] = (_BF,)
+        if self.task.stage.is_recursive:
+            choices = (_DRED, _BF) if memory.density < SPARSE else (_BF, _DRED)
+        best, expected = choices[0], INFINITE
+        for one in choices:
+            guess = memory.expected(one.name, self.size)
+            if guess is not None and guess < expected:
+                best, expected = one, guess
+        if expected == INFINITE:
+            yield best, most
             return
-        best = min(known, key=lambda one: guesses[one.name] or 0.0)
-        expected = guesses[best.name] or 0.0
-        if memory.knows(best.name, in_doubt):
-            limit = min(expected, SHARE * whole)
-            if limit > CURIOSITY * per_round(task):
-                yield from ((one, limit) for one in choices if self._is_curious(memory, one, best, in_doubt))
-        if expected < whole:
-            yield best, max(SHARE * whole, 2 * expected)
+        limit = min(expected, most)
+        if limit > CURIOSITY * self.round and memory.knows(best.name, self.size):
+            for one in choices:
+                if one is not best and not memory.knows(one.name, self.size):
+                    yield one, limit
+        if expected < self.whole:
+            yield best, max(most, 2 * expected)
 
-    def _is_curious(self, memory: Memory, one: Strategy, best: Strategy, in_doubt: int) -> bool:
-        """Whether another strategy than the best has never been tried on such deletions."""
-        return one is not best and not memory.knows(one.name, in_doubt)
-
-    def _mostly_gone(self, task: Task[F], in_doubt: int, facts: int) -> bool:
+    def _mostly_gone(self) -> bool:
         """Whether more than a third of what the stage reads is deleted, or half of it and of the stage in doubt."""
-        read = sum(task.store.size(relation) for relation in task.scheduled.positive)
-        return not facts or 3 * len(task.losing[0]) > max(read, 1) or 2 * in_doubt > read + facts
+        task, facts = self.task, self.memory.facts
+        read = sum(map(task.store.size, task.scheduled.positive))
+        return not facts or 3 * len(task.losing[0]) > max(read, 1) or 2 * self.in_doubt > read + facts
 
-    def _attempt(
-        self, task: Task[F], strategy: Strategy, memory: Memory, in_doubt: int, facts: int, allowance: float
-    ) -> bool:
-        """Whether the strategy finished within its allowance; if not, everything is as before.
+    def _attempt(self, strategy: Strategy, allowance: float) -> bool:
+        """Whether the strategy finished within its allowance; if so, what it took is remembered."""
+        memory = self.memory
+        meter = self._metered(strategy, allowance)
+        if meter is None:
+            return False
+        spent, gained = meter.spent, meter.gained
+        if strategy is _COUNTING:
+            memory.account = PRICE * self.whole
+        elif strategy is _RECOMPUTE:
+            self._book(meter, spent, gained - memory.instances)
+            memory.derived(gained, meter.rounds)
+        else:
+            self._book(meter, spent, gained)
+            memory.followed(gained)
+            memory.learn(strategy.name, self.size, spent)
+            memory.renew(self.size, strategy.name, _COUNTING.name)  # counting cannot be tried for once
+        return True
+
+    def _metered(self, strategy: Strategy, allowance: float) -> Meter | None:
+        """The meter of the attempt; if it was cut off none, and everything is as before except that counts are lost.
 
         An attempt that was cut off is remembered as if it had cost as much as recomputation.
         """
-        before, known, rounds = spent(task), instances(task), task.budget.rounds
-
-        def watch(driving: int) -> None:
-            if allowance < INFINITE and spent(task) - before + memory.density * driving > allowance:
-                raise _TooDearError
-
-        task.cut_off = watch
+        task = self.task
+        meter = Meter(task, allowance, self.memory.density, counts=strategy is _COUNTING)
+        task.cut_off = meter.check
         try:
             strategy.maintain(task)
-        except _TooDearError:
-            _undo(task)
-            memory.learn(strategy.name, in_doubt, max(memory.whole(task, present(task)), allowance))
-            return False
-        if strategy is self._counting:
-            return True
-        if strategy is self._recompute:
-            memory.derived(instances(task) - known, task.budget.rounds - rounds, present(task))
-        else:
-            memory.followed(instances(task) - known, facts, present(task))
-            memory.learn(strategy.name, in_doubt, spent(task) - before)
-        return True
-
-    def _should_count(self, task: Task[F], memory: Memory, in_doubt: int, facts: int) -> bool:
-        """Whether a counted stage should go on being counted through this update."""
-        if not task.loses:
-            return True
-        expected = memory.expected(self._counting.name, in_doubt) or 0.0
-        return not self._mostly_gone(task, in_doubt, facts) and expected < memory.whole(task, facts)
-
-    def _count(self, task: Task[F], memory: Memory, in_doubt: int, facts: int) -> None:
-        """Maintain a stage that is counted, and see whether counting still pays."""
-        before, whole = spent(task), memory.whole(task, facts)
-        self._counting.maintain(task)
-        cost = spent(task) - before
-        if task.loses:
-            memory.learn(self._counting.name, in_doubt, cost)
-        memory.credit += whole - cost if task.loses else -COUNTING_SHARE * cost
-        if memory.credit < 0:
+        except TooDearError:
             task.store.stop_counting(task.stage.relations)
-        changes = sum(map(len, (*task.losing, *task.gaining, task.withdrawn, task.asserted)))
-        changes += len(task.added) + len(task.removed)
-        amount = f"{_counted(changes, 'change')} against {_short(facts)} facts"
-        task.counters.choices.append(f"component {task.stage.name}: counting, {amount}")
+            _undo(task)
+            if task.loses:
+                self.memory.learn(strategy.name, self.size, max(self.whole, allowance))
+            self.cut.append(strategy.name)
+            task.counters.add("cut off", 1)
+            return None
+        return meter
 
-    def _insert_only(self, task: Task[F], memory: Memory, facts: int) -> None:
-        """Without deletions every strategy is the same semi-naive insertion."""
-        known, rounds = instances(task), task.budget.rounds
-        self._bf.maintain(task)
-        now = present(task)
-        if facts:
-            memory.followed(instances(task) - known, facts, now)
-        else:
-            memory.derived(instances(task) - known, task.budget.rounds - rounds, now)
-        insertions = sum(map(len, (*task.gaining, task.asserted))) + len(task.added)
-        amount = f"{_counted(insertions, 'insertion')} into {_short(facts)} facts"
-        task.counters.choices.append(f"component {task.stage.name}: insertion, {amount}")
+    def _book(self, meter: Meter, spent: float, gained: float) -> None:
+        """Enter into the account what counting would have saved, or cost, in an update without counts."""
+        memory = self.memory
+        if self.whole < WORTH or (not memory.account and spent < COUNTED_ROUND * self.round):
+            return  # not even one round would have been cheaper
+        counting = memory.expected(_COUNTING.name, self.size) if self.task.loses else None
+        if counting is None:
+            counting = memory.counting(abs(gained), meter.rounds, self.round)
+        memory.account = max(memory.account + spent - counting, 0.0)
+
+    def _without_counts(self) -> float:
+        """What the deletion would be expected to cost without counts."""
+        guesses = (self.memory.expected(one.name, self.size) for one in (_BF, _DRED))
+        return min([self.whole, *(guess for guess in guesses if guess is not None)])
+
+    def _say(self, choice: str, amount: str) -> None:
+        """Put the choice into words."""
+        after = f", after {' and '.join(self.cut)} took too long" if self.cut else ""
+        sentence = f"component {self.task.stage.name}: {choice}, {amount} {_short(self.memory.facts)} facts{after}"
+        self.task.counters.choices.append(sentence)
 
 
 def _undo(task: Task[F]) -> None:
@@ -208,6 +261,8 @@ def _counted(number: int, word: str) -> str:
 
 def _short(number: int) -> str:
     """A number as people say it: 12, 340, 56 k, 1.2 M."""
+    if number < 10_000:
+        return str(number)
     for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k")):
         if number >= size:
             shown = number / (1_000 if unit == "k" else size)
