@@ -2,7 +2,9 @@
 
 What      : LUBM(1) under RDFS and the closures of two graphs; batches of 1 % and 50 %, and of a single fact.
 Source    : DYRE, section 5 and Figure 5: the batch is held back from the materialisation, then added, then retracted.
-Must reach: LUBM(1), 1 %: at most 5 % of the initial materialisation; a single fact: under 1 %.
+Must reach: LUBM(1), 1 %: at most 5 % of the initial materialisation; a single fact: under 1 %. `auto`: deletion and
+            insertion together at most 1.5 times the best strategy. A strategy is one choice for the whole workload:
+            counts make deletions cheap and insertions dear, so the two are not compared apart.
 """
 
 from __future__ import annotations
@@ -14,7 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.maintenance import report
-from benchmarks.maintenance.measure import STRATEGIES, counters, loaded, milliseconds, tables, there_and_back
+from benchmarks.maintenance.measure import (
+    STRATEGIES,
+    against_best,
+    counters,
+    loaded,
+    milliseconds,
+    tables,
+    there_and_back,
+    worst,
+)
 from benchmarks.maintenance.workloads.lubm import RDFS, ontology, university
 from benchmarks.maintenance.workloads.workload import Fact
 
@@ -30,7 +41,7 @@ def run() -> dict[str, Any]:
     for name, program, relation, fixed, changing in _data_sets():
         for label, share in SHARES.items():
             rows += _measured(name, program, relation, fixed, changing, label, max(1, round(share * len(changing))))
-    content = {"rows": rows, "must reach": _reached(rows)}
+    content = {"rows": rows, "must reach": _reached(rows) | _against_best(rows)}
     report.write(NAME, content)
     _plot(rows)
     header = ("data set", "batch", "strategy", "initial ms", "+ ms", "- ms", "+ %", "- %")
@@ -64,16 +75,16 @@ def _measured(
     for strategy in STRATEGIES:
         initial, engine = loaded(program, rest, strategy)
         engine.apply(insert=batch)
-        delete, insert, change = there_and_back(
-            partial(engine.apply, delete=batch), partial(engine.apply, insert=batch), strategy
-        )
+        trips = there_and_back(partial(engine.apply, delete=batch), partial(engine.apply, insert=batch), strategy)
         row: dict[str, Any] = {
             "data set": name,
             "batch": label,
             "strategy": strategy,
             "initial ms": milliseconds([initial]),
         }
-        row |= {"insert ms": milliseconds(insert), "delete ms": milliseconds(delete), **counters(change.stats)}
+        row |= {"insert ms": milliseconds(trips.back), "delete ms": milliseconds(trips.there)}
+        row |= {"trips": trips.number, "whole ms": milliseconds([initial + trips.whole])}
+        row |= counters(trips.change.stats)
         found.append(row)
     whole = sorted(row["initial ms"] for row in found)[len(found) // 2]
     for row in found:
@@ -86,6 +97,25 @@ def _reached(rows: list[dict[str, Any]]) -> dict[str, float]:
     chosen = {row["batch"]: row for row in rows if row["data set"].startswith("LUBM") and row["strategy"] == "auto"}
     return {
         f"LUBM(1) {batch} {what}, %": chosen[batch][f"{what} %"] for batch in SHARES for what in ("insert", "delete")
+    }
+
+
+def _against_best(rows: list[dict[str, Any]]) -> dict[str, str]:
+    """The worst ratios of `auto` to the best of the others: when it has settled, and for all that it did.
+
+    The others do not change their minds: what they would have taken for as many trips follows from one of them.
+    """
+    steady, whole = {}, {}
+    for case in dict.fromkeys(f"{row['data set']}, {row['batch']}" for row in rows):
+        chosen = {row["strategy"]: row for row in rows if f"{row['data set']}, {row['batch']}" == case}
+        trip = {name: row["insert ms"] + row["delete ms"] for name, row in chosen.items()}
+        trips = chosen["auto"]["trips"]
+        everything = {name: row["initial ms"] + trips * trip[name] for name, row in chosen.items()}
+        steady[case] = against_best(trip)
+        whole[f"{case}, {trips} times"] = against_best(everything | {"auto": chosen["auto"]["whole ms"]})
+    return {
+        "auto against the best, delete and insert, worst case": worst(steady),
+        "auto against the best, with load and warm-up, worst case": worst(whole),
     }
 
 

@@ -1,7 +1,8 @@
 """How the reports measure.
 
 What      : CPU time of one action, engines that are loaded and warm, and medians of a few repetitions.
-Idea      : the machine may be shared, so CPU time and not the wall clock, and only ratios of one run are stated.
+Idea      : the machine may be shared, so CPU time and not the wall clock, and only ratios of one run are stated. What
+            `auto` pays until it has settled is measured too: its warm-up counts in the time of a whole workload.
 Invariant : kernels are compiled before the first measurement counts; facts are handed over as Arrow tables.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from statistics import median
 from typing import TypeVar
@@ -21,14 +23,16 @@ from benchmarks.maintenance.workloads.workload import Fact
 from tidelog.changes.change import Change, Stats
 
 R = TypeVar("R")
-_WARM: set[str] = set()
+_COMPILED: set[str] = set()
 """Programs that ran before in this process."""
-STRATEGIES = ("recompute", "dred", "bf", "auto")
+STRATEGIES = ("recompute", "dred", "bf", "counting", "auto")
 REPETITIONS, MANY = 3, 21
 """How often an update is measured, and how often if it takes less than _SHORT."""
 _SHORT = 0.02
 _LONG = 0.2
 """Seconds from which on the last run of the warm-up is the measurement."""
+WARM_UP, LEAST_WARM_UP, _WARM_SECONDS = 200, 16, 4.0
+"""How often `auto` does and undoes an update before it is measured: 16 times at least, then 200 times or 4 seconds."""
 
 
 def cpu(action: Callable[[], R]) -> tuple[float, R]:
@@ -56,32 +60,75 @@ def loaded(program: str, facts: Mapping[str, pa.Table], strategy: str) -> tuple[
     for _ in range(3):
         engine = tl.Engine(program, strategy=strategy)
         seconds, _ = cpu(partial(engine.apply, insert=facts))
-        if program in _WARM and seconds > _LONG:
+        if program in _COMPILED and seconds > _LONG:
             break
-        _WARM.add(program)
+        _COMPILED.add(program)
     return seconds, engine
 
 
-def there_and_back(
-    there: Callable[[], Change], back: Callable[[], Change], strategy: str = "auto"
-) -> tuple[list[float], list[float], Change]:
-    """Do and undo a few times: the seconds of both (the first time warms up and is left out), and the last change.
+@dataclass(frozen=True)
+class Trips:
+    """An update done and undone again and again."""
 
-    `auto` needs a few rounds more until it has tried what it wants to try, and counted what it recomputes again and
-    again; these are part of the warm-up.
+    there: list[float]
+    """Seconds of doing it, when warm."""
+    back: list[float]
+    """Seconds of undoing it."""
+    warm_up: list[float]
+    """Seconds of doing and undoing it before."""
+    change: Change
+    """What the last one changed."""
+
+    @property
+    def steady(self) -> float:
+        """Seconds of doing and undoing it once, when warm."""
+        return median(self.there) + median(self.back)
+
+    @property
+    def number(self) -> int:
+        """How often it was done, the warm-up included."""
+        return len(self.warm_up) + len(self.there)
+
+    @property
+    def whole(self) -> float:
+        """Seconds of all of them."""
+        return sum(self.warm_up) + sum(self.there) + sum(self.back)
+
+
+def there_and_back(there: Callable[[], Change], back: Callable[[], Change], strategy: str = "auto") -> Trips:
+    """Do and undo an update until it is warm and then a few times more.
+
+    `auto` tries what it does not know, and begins to count when that would have paid: its warm-up is long.
     """
     gc.collect()
-    for _ in range(6 if strategy == "auto" else 1):
+    warm_up: list[float] = []
+    while not warm_up or (strategy == "auto" and not _is_warm(warm_up)):
         seconds, change = cpu(there)
         undone, _ = cpu(back)
+        warm_up.append(seconds + undone)
     if seconds > _LONG:
-        return [seconds], [undone], change
+        return Trips([seconds], [undone], warm_up[:-1], change)
     forth, undo = [], []
     for _ in range(REPETITIONS if seconds > _SHORT else MANY):
         seconds, change = cpu(there)
         forth.append(seconds)
         undo.append(cpu(back)[0])
-    return forth, undo, change
+    return Trips(forth, undo, warm_up, change)
+
+
+def _is_warm(warm_up: Sequence[float]) -> bool:
+    return len(warm_up) >= WARM_UP or (len(warm_up) >= LEAST_WARM_UP and sum(warm_up) > _WARM_SECONDS)
+
+
+def against_best(costs: Mapping[str, float]) -> float:
+    """What `auto` costs against the cheapest of the others."""
+    return costs["auto"] / min(cost for name, cost in costs.items() if name != "auto")
+
+
+def worst(ratios: Mapping[str, float]) -> str:
+    """The greatest ratio, and where it is."""
+    where = max(ratios, key=ratios.__getitem__)
+    return f"{ratios[where]:.2f} ({where})"
 
 
 def milliseconds(seconds: Sequence[float]) -> float:

@@ -24,6 +24,7 @@ COLOURS = {
     "dred-mark": "#f0b97d",
     "bf": "#1f6fb2",
     "bf-mark": "#86b9e0",
+    "counting": "#8e5ea2",
     "auto": "#1a7f4b",
 }
 """One colour per strategy in every plot."""

@@ -58,9 +58,8 @@ def _rule_change(name: str, changed: tuple[str, ...]) -> dict[str, Any]:
     without, _ = loaded(rest, facts, "auto")
     with_all, engine = loaded("\n".join(everything.values()), facts, "auto")
     _check(engine, name)
-    delete, insert, _ = there_and_back(
-        partial(engine.apply, remove_rules=changed), partial(engine.apply, add_rules=text)
-    )
+    trips = there_and_back(partial(engine.apply, remove_rules=changed), partial(engine.apply, add_rules=text))
+    delete, insert = trips.there, trips.back
     _check(engine, name)
     row: dict[str, Any] = {"rules": f"{name}: {' '.join(changed)}", "scratch with ms": milliseconds([with_all])}
     row |= {"insert ms": milliseconds(insert), "insert ratio": round(with_all / median(insert), 1)}
@@ -82,18 +81,18 @@ def _neighbours(turbines: int) -> dict[str, Any]:
     initial, engine = loaded(program, facts, "auto")
     one = tables({"hasNeighbour": [(f"turbine{turbines - 1}", f"turbine{turbines}")]})
     engine.apply(insert=one)
-    delete, insert, _ = there_and_back(partial(engine.apply, delete=one), partial(engine.apply, insert=one))
+    trips = there_and_back(partial(engine.apply, delete=one), partial(engine.apply, insert=one))
     row: dict[str, Any] = {"turbines": turbines, "scratch ms": milliseconds([initial])}
-    row |= {"insert fact ms": milliseconds(insert), "delete fact ms": milliseconds(delete)}
+    row |= {"insert fact ms": milliseconds(trips.back), "delete fact ms": milliseconds(trips.there)}
     engine.apply(delete=one)
     for rule, label in (("r1", "symmetric"), ("r2", "transitive")):
         rest = "\n".join(text for name, text in rule_set.items() if name != rule)
         scratch = loaded(rest, facts, "auto")[0]
-        gone, back, _ = there_and_back(
+        trips = there_and_back(
             partial(engine.apply, remove_rules=[rule]),
             partial(engine.apply, add_rules=rule_set[rule]),
         )
-        row |= {f"delete {label} ms": milliseconds(gone), f"insert {label} ms": milliseconds(back)}
+        row |= {f"delete {label} ms": milliseconds(trips.there), f"insert {label} ms": milliseconds(trips.back)}
         row |= {f"scratch without {label} ms": milliseconds([scratch])}
     return row
 
@@ -111,11 +110,11 @@ def _growth() -> list[dict[str, Any]]:
             }
         )
         engine.apply(insert=more)
-        delete, insert, _ = there_and_back(partial(engine.apply, delete=more), partial(engine.apply, insert=more))
+        trips = there_and_back(partial(engine.apply, delete=more), partial(engine.apply, insert=more))
         fresh = tl.Engine(program)
         scratch, _ = cpu(partial(fresh.apply, insert=tables(neighbours(200 + 2 * share))))
         engine.apply(delete=more)
-        row = {"more %": share, "insert ms": milliseconds(insert), "delete ms": milliseconds(delete)}
+        row = {"more %": share, "insert ms": milliseconds(trips.back), "delete ms": milliseconds(trips.there)}
         whole.append(row | {"scratch ms": milliseconds([scratch])})
     return whole
 

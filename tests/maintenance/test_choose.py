@@ -135,6 +135,7 @@ def test_numbers_are_said_as_people_say_them():
 @pytest.fixture
 def eager_to_count(monkeypatch):
     """A stage is counted from its first deletion on, because that costs nothing."""
+    monkeypatch.setattr(choose, "TRIFLE", 0)
     monkeypatch.setattr(choose, "WORTH", -1)
     monkeypatch.setattr(choose, "PATIENCE", 0)
 
@@ -217,7 +218,7 @@ def test_counting_that_costs_more_than_it_has_saved_is_cut_off(store: str, monke
             dear.setattr(costs, "COUNTED_ROUND", 1_000_000)
             dear.setattr(choose, "PATIENCE", 1)
             change = engine.apply(**update)
-        assert engine.counters.choices[0].endswith("after counting took too long")
+        assert "after counting" in engine.counters.choices[0]
         assert not engine.store.is_counted(frozenset({"t"}))
         assert len((change.deleted or change.inserted)["t"]) == 15
     assert len(engine.facts()["t"]) == 64

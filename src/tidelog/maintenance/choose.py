@@ -150,12 +150,11 @@ class _Choice(Generic[F]):
     def _attempts(self) -> Iterator[tuple[Strategy, float]]:
         """What to try, in order, and how much each may spend."""
         memory = self.memory
-        if not self._mostly_gone():
+        if memory.handling() >= TRIFLE * self.round and not self._mostly_gone():
             if self.whole > WORTH and memory.account >= PATIENCE * PRICE * self.whole:
                 memory.account = 0.0
                 yield _COUNTING, INFINITE
-            if memory.handling() >= TRIFLE * self.round:
-                yield from self._incremental()
+            yield from self._incremental()
         yield _RECOMPUTE, INFINITE
 
     def _incremental(self) -> Iterator[tuple[Strategy, float]]:
