@@ -79,6 +79,16 @@ def test_what_was_dear_is_not_tried_for_ever():
 
 
 @pytest.mark.usefixtures("cheap_rounds")
+def test_a_guess_from_other_deletions_does_not_rule_a_strategy_out():
+    """Checking that was dear for one deletion is still tried for four: a guess alone would never be corrected."""
+    engine = loaded(SetStore())
+    memory = engine.strategy._memory[frozenset({"t"})]
+    memory.costs = {"bf": {costs.magnitude(1): 1e9}, "dred": {costs.magnitude(1): 2e9}}
+    engine.apply(delete={"e": RING[:2]})
+    assert memory.knows("bf", costs.magnitude(2))
+
+
+@pytest.mark.usefixtures("cheap_rounds")
 def test_few_derivations_per_fact_speak_for_overdeletion():
     """Where a fact has one derivation there is no other proof to look for, and nothing is overdeleted in vain."""
     engine = StoreEngine(PATHS, "auto", SetStore())

@@ -178,6 +178,8 @@ class _Choice(Generic[F]):
                     yield one, limit
         if expected < self.whole:
             yield best, max(most, 2 * expected)
+        elif not memory.knows(best.name, self.size):
+            yield best, most  # what was only extrapolated is worth one look
 
     def _mostly_gone(self) -> bool:
         """Whether more than a third of what the stage reads is deleted, or half of it and of the stage in doubt."""
