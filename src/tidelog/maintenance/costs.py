@@ -57,8 +57,10 @@ class Meter:
 
     def check(self, driving: int) -> None:
         """Raise if the allowance is spent, or will be by a round that so many facts drive."""
-        if self.allowance < INFINITE and self.spent + self._density * driving > self.allowance:
-            raise TooDearError
+        if self.allowance < INFINITE:
+            spent = self.spent if self.rounds > 1 else 0.0  # the first round is just about to begin
+            if spent + self._density * driving > self.allowance:
+                raise TooDearError
 
     @property
     def spent(self) -> float:

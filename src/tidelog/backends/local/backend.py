@@ -75,13 +75,11 @@ class LocalBackend:
         columns = to_table(source, relation, arity)
         encoded = [self.store.dictionary.lookup(column) for column in columns.columns]
         table = _stacked(encoded, len(columns))
-        if table.size and table.min() < 0:
+        found = self.store.find(relation, table)  # of a constant that is nowhere the number is -1, and is not found
+        if len(found) < len(columns):
             are_strange = np.any(table < 0, axis=1)
-            self.missed += len(set(map(fact_identity, compress(columns, are_strange))))
-            table = np.ascontiguousarray(table[~are_strange])
-        found = self.store.find(relation, table)
-        if len(found) < len(table):
-            self.missed += len(grouping.distinct_rows(table)) - len(found)
+            strange = set(map(fact_identity, compress(columns, are_strange)))
+            self.missed += len(strange) + len(grouping.distinct_rows(table[~are_strange])) - len(found)
         return found
 
     def _encoded(self, columns: Columns) -> Array:

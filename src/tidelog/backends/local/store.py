@@ -212,8 +212,8 @@ class LocalStore(Runner):
         found = {}
         for name, rows in facts.parts.items():
             crew, relation = self._provers(prepared, name, rows, matching), self.relations[name]
-            parts = (rows[start : start + _MOST_PROVED] for start in range(0, len(rows), _MOST_PROVED))
-            found[name] = [part[self._proved(crew, relation.rows[part], phase)] for part in parts]
+            parts = [rows[start : start + _MOST_PROVED] for start in range(0, len(rows), _MOST_PROVED)]
+            found[name] = [part[self._proved(crew, relation.rows.take(part, axis=0), phase)] for part in parts]
         return gather(found)
 
     def expand(

@@ -84,13 +84,15 @@ class Swept(NamedTuple):
 def sweep(bundle: Bundle, relation: Relation, driving: Array, heads: View, passing: Passing, table: Array) -> Swept:
     """As many rounds as can be done at once; perhaps none."""
     count, room = len(driving), min(_MOST_FOUND, max(_LEAST_ROOM, relation.count))
-    bundle.ready()  # makes the indexes, which the relation then lends with everything else
+    programs, epoch = bundle.ready(), relation.epoch  # makes the indexes, which are lent with everything else
     lent = relation.lend(count, room, heads, baring=not passing.numbers[1] & _NOW)
-    programs = bundle.ready()
+    if relation.epoch != epoch:
+        programs = bundle.ready()
     reached = np.empty(count + room, np.int32)
     reached[:count] = driving
     totals = np.zeros(len(programs.order), np.int64)
     how = np.array((heads.care, heads.want, *passing.numbers, heads.want == 0), np.int64)
     rounds, start, stop = _sweep(reached, count, room, *programs, totals, table, lent, how)
-    hits = [(bundle.executables[at].plan.rule.key, hit) for at, hit in zip(programs.order, totals.tolist()) if hit]
+    counted = zip(programs.order.tolist(), totals.tolist())
+    hits = [(bundle.executables[at].plan.rule.key, hit) for at, hit in counted if hit]
     return Swept(reached[count:stop], reached[start:stop], rounds, hits)
