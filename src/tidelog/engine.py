@@ -130,9 +130,9 @@ class Engine:
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
         added = parse(add_rules or "")
         after = self._book.changed(added, removed)
-        check(after)
+        following = RuleBook.of(check(after))
         touched = impact(self.program, added.rules, removed)
-        return preview(touched, self._book.schedule, RuleBook.of(after).schedule, self._backend.store)
+        return preview(touched, self._book.schedule, following.schedule, self._backend.store)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -266,8 +266,7 @@ class Engine:
 
     def _restore(self, stored: StoredState) -> None:
         """Take over a stored version."""
-        check(stored.program)
-        self._book = RuleBook.of(stored.program)
+        self._book = RuleBook.of(check(stored.program))
         for facts in stored.relations:
             self._backend.restore(facts.relation, facts.facts, facts.explicit, facts.arity)
         self._backend.commit()
@@ -290,10 +289,10 @@ class Engine:
         check_names((*insert, *delete))
         before = book = self._book
         if program is not before.program:
-            check(program, before.program)
-            arities.agree(program, self._stored_arity)
+            checked = check(program, before.checked)
+            arities.agree(program, self._stored_arity, checked.fresh)
             budget.check_time()
-            book = before.turned(program)
+            book = before.turned(checked)
         self._backend.watch(budget)
         marks, self._marks = self._marks, None
         try:

@@ -7,16 +7,17 @@ types, arities, names and strata among them, and every check must say, to the le
 
 from __future__ import annotations
 
+import pickle
 import random
 from dataclasses import replace
 
 import pytest
 
+import tidelog as tl
 from tidelog.analysis import program_check
-from tidelog.analysis.program_check import problems
+from tidelog.analysis.program_check import check, examine, problems
 from tidelog.errors import Problem, ProgramError
 from tidelog.language.parser import parse
-from tidelog.language.terms import Program
 
 FRAMES = ("", ".decl a(x: number, y: symbol)\n", ".decl a(x: any, y: number)\n.decl c(x: unsigned)\n")
 ARITIES = {"a": 2, "b": 2, "c": 1, "d": 1, "e": 2, "f": 1, "g": 2}
@@ -28,7 +29,6 @@ class Author:
 
     def __init__(self, seed: int) -> None:
         self.chance = random.Random(seed)
-        self.line = 0
 
     def rules(self) -> str:
         return "\n" * self.chance.randrange(3) + "\n".join(
@@ -66,11 +66,10 @@ def shown(found: tuple[Problem, ...]) -> list[str]:
 def test_rules_that_come_and_go_meet_the_same_answers_as_the_program_from_scratch(seed):
     """Whatever was added, refused and removed before."""
     author = Author(seed)
-    present = parse(author.chance.choice(FRAMES))
-    assert not problems(present)
+    present = check(parse(author.chance.choice(FRAMES)))
     taken = refused = 0
     for _ in range(80):
-        rules = list(present.rules)
+        rules = list(present.program.rules)
         if rules and author.chance.random() < 0.3:
             for rule in author.chance.sample(rules, min(len(rules), author.chance.choice((1, 1, 2)))):
                 rules.remove(rule)
@@ -79,10 +78,9 @@ def test_rules_that_come_and_go_meet_the_same_answers_as_the_program_from_scratc
                 rules.extend(rule for rule in parse(author.rules()).rules if rule not in rules)
             except ProgramError:  # one name twice in one text is the parser's business
                 continue
-        after = replace(present, rules=tuple(rules))
-        found = problems(after, present)
-        assert shown(found) == shown(problems(replace(after))), [str(rule) for rule in after.rules]
-        if found:
+        after = examine(replace(present.program, rules=tuple(rules)), present)
+        assert shown(after.problems) == shown(problems(after.program)), [str(rule) for rule in rules]
+        if after.problems:
             refused += 1
         else:
             taken += 1
@@ -93,33 +91,33 @@ def test_rules_that_come_and_go_meet_the_same_answers_as_the_program_from_scratc
 
 def test_a_rule_that_fits_is_not_held_against_the_whole_program(monkeypatch):
     """This is what makes a small change cheap; a rule never seen before, and one behind a removed one."""
-    before = parse("a: p(x) :- q(x, y), y > 1.\nb: r(x) :- p(x), !s(x).\nc: t(x) :- r(x).")
-    assert not problems(before)
+    before = check(parse("a: p(x) :- q(x, y), y > 1.\nb: r(x) :- p(x), !s(x).\nc: t(x) :- r(x)."))
     monkeypatch.setattr(program_check, "TypeInference", None)
-    without = replace(before, rules=before.rules[:2])
-    assert not problems(without, before)
-    after = replace(without, rules=(*without.rules, *parse("c: u(x, 1) :- r(x), p(x).").rules))
-    assert not problems(after, without)
+    rules = before.program.rules[:2]
+    without = check(replace(before.program, rules=rules), before)
+    check(replace(before.program, rules=(*rules, *parse("c: u(x, 1) :- r(x), p(x).").rules)), without)
 
 
 def test_a_column_may_not_close_over_values_that_do_not_agree():
     """A rule that goes may be the only reason why a column takes anything; fewer rules then ask for more."""
     text = '.decl any(x: any)\nopen: p(x) :- any(x).\none: p(1) :- q(x).\ntwo: p("a") :- q(x).'
-    before = parse(text)
-    assert not problems(before)
-    after = replace(before, rules=before.rules[1:])
-    assert [problem.code for problem in problems(after, before)] == ["E203"]
+    before = check(parse(text))
+    after = examine(replace(before.program, rules=before.program.rules[1:]), before)
+    assert [problem.code for problem in after.problems] == ["E203"]
 
 
 def test_what_is_left_of_rules_that_are_gone_is_forgotten_in_the_end():
     """Rules that come and go for ever must not fill the memory."""
-    present = parse("p(x) :- q(x).")
-    assert not problems(present)
-    first = present.survey
+    first = present = check(parse("p(x) :- q(x)."))
     for number in range(150):
-        more = replace(present, rules=(*present.rules, *parse(f"r{number}: p(x) :- q(x), s(x).").rules))
-        assert not problems(more, present)
-        fewer: Program = replace(more, rules=present.rules)
-        assert not problems(fewer, more)
-        present = fewer
-    assert present.survey is not first
+        rules = (*first.program.rules, *parse(f"r{number}: p(x) :- q(x), s(x).").rules)
+        present = check(first.program, check(replace(first.program, rules=rules), present))
+    assert present.survey is not first.survey
+
+
+def test_a_program_that_was_checked_is_still_a_value():
+    """What a check finds out is no part of the program: it can be pickled, and two engines share nothing by it."""
+    program = parse("p(x) :- q(x), x < 3.")
+    engine = tl.Engine(program)
+    assert pickle.loads(pickle.dumps(engine.program)) == engine.program
+    assert pickle.loads(pickle.dumps(program)) == program

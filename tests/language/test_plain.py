@@ -149,3 +149,25 @@ def test_a_long_statement_takes_time_in_proportion():
     assert Collects("/* " * 50_000).end == 0
     assert Collects("p(" + "x" * 100_000).end == 0
     assert Collects("p(x) :- q(x)" + " " * 100_000 + "!").end == 0
+
+
+GAP = " \n" * 50_000
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"p(x){GAP}:- q(x).",
+        f"p(x) :-{GAP}q(x).",
+        f"p(x) :- q(x){GAP}, r(x).",
+        f"p(x) :- q(x), !{GAP}r(x).",
+        f"p({GAP}x{GAP}) :- q{GAP}(x).",
+        f"r1{GAP}:{GAP}p(x) :- q(x).{GAP}",
+        f"p(x) :-{GAP}x = 1, q(x).",
+        f"p(x) :- q(x),{GAP}x = 1.",
+        f"p(x) :- q(x){GAP}x.",
+    ],
+)
+def test_a_wide_gap_takes_time_in_proportion(text):
+    """A reader that tries every blank of a run as a beginning would not be done within the time of any test."""
+    assert Collects(text).end in (0, len(text))

@@ -12,7 +12,7 @@ from dataclasses import replace
 import pytest
 
 import tidelog as tl
-from tidelog.analysis.program_check import problems
+from tidelog.analysis.program_check import Checked, check, examine
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_rule
 from tidelog.language.terms import Program
@@ -31,17 +31,16 @@ def a_rule(chance: random.Random) -> str:
     return f"{name}{head}(x, y) :- {first}(x, y){further}."
 
 
-def next_program(present: Program, chance: random.Random) -> Program | None:
-    """The program after some rules have come and gone; None if it is refused."""
-    rules = list(present.rules)
+def next_program(present: Checked, chance: random.Random) -> Checked:
+    """The program after some rules have come and gone; it may be refused."""
+    rules = list(present.program.rules)
     if rules and chance.random() < 0.5:
         gone = chance.sample(rules, min(len(rules), chance.choice((1, 1, 2))))
         rules = [rule for rule in rules if rule not in gone]
     if not rules or chance.random() < 0.6:
         texts = [a_rule(chance) for _ in range(chance.choice((1, 1, 2)))]
         rules.extend(rule for text in texts for rule in parse(text).rules if rule not in rules)
-    after = replace(present, rules=tuple(rules))
-    return None if problems(after, present) else after
+    return examine(replace(present.program, rules=tuple(rules)), present)
 
 
 def shape(book: RuleBook) -> set[object]:
@@ -55,15 +54,15 @@ def shape(book: RuleBook) -> set[object]:
 def test_a_book_turned_rule_by_rule_is_the_book_from_scratch(seed, monkeypatch):
     """Stages, arities, who reads whom and an order in which each stage comes after those that it reads."""
     chance = random.Random(seed)
-    book = RuleBook(Program())
+    book = RuleBook.of(check(Program()))
     for _ in range(60):
-        program = next_program(book.program, chance)
-        if program is None:
+        checked = next_program(book.checked, chance)
+        if checked.problems:
             continue
-        after = book.turned(program)
+        after = book.turned(checked)
         with monkeypatch.context() as patched:
             patched.setattr(rule_book, "turned", lambda *_: None)
-            fresh = RuleBook(Program()).turned(program)
+            fresh = RuleBook.of(checked)
         assert shape(after) == shape(fresh)
         assert after.arities == fresh.arities
         schedule = after.schedule
@@ -83,18 +82,18 @@ def test_a_book_turned_rule_by_rule_is_the_book_from_scratch(seed, monkeypatch):
 
 def test_a_new_leaf_lowers_no_other_rule(monkeypatch):
     """Neither does a rule for a relation that has rules, nor one that goes."""
-    book = RuleBook.of(parse("p(x) :- q(x).\nr(x) :- p(x), !s(x).\nn(x) :- x = count : { p(_) }."))
+    book = RuleBook.of(check(parse("p(x) :- q(x).\nr(x) :- p(x), !s(x).\nn(x) :- x = count : { p(_) }.")))
     monkeypatch.setattr(rule_book, "lower", None)
     for text in ("leaf(x) :- r(x).", "top(x) :- leaf(x). over(x) :- top(x), over(x).", "r(x) :- p(x), s(x)."):
-        book = book.turned(book.changed(parse(text), ()))
-    book.turned(book.changed(Program(), ("leaf(x) :- r(x).", "r(x) :- p(x), s(x).")))
+        book = book.turned(check(book.changed(parse(text), ())))
+    book.turned(check(book.changed(Program(), ("leaf(x) :- r(x).", "r(x) :- p(x), s(x)."))))
 
 
 def test_a_rule_that_is_there_twice_stays_if_one_of_the_two_goes():
     """Equal rules share their lowered form; what one of them leaves behind is still needed by the other."""
     one, other = (parse("p(x) :- q(x).").rules[0] for _ in range(2))
-    book = RuleBook.of(Program((one, other)))
-    (scheduled,) = book.turned(Program((other,))).schedule.stages
+    book = RuleBook.of(Checked(Program((one, other))))
+    (scheduled,) = book.turned(Checked(Program((other,)))).schedule.stages
     assert len(scheduled.stage.rules) == 1
 
 
@@ -116,3 +115,11 @@ def test_an_engine_whose_rules_come_and_go_equals_recomputation(seed):
             assert engine.rules == before
         engine.verify()
     assert engine.rules == tuple(print_rule(rule) for rule in engine.program.rules)
+
+
+def test_a_rule_that_leaves_and_comes_back_stands_behind_those_that_came_with_it():
+    """Removed and added again in one update, it is another rule with the same text, and rules keep their order."""
+    book = RuleBook.of(check(parse("r1: b(x, y) :- b(x, y).")))
+    program = book.changed(parse("b(x, y) :- b(x, y).\nr1: b(x, y) :- b(x, y)."), ("r1",))
+    (turned,), (fresh,) = (one.schedule.stages for one in (book.turned(check(program)), RuleBook.of(check(program))))
+    assert [rule.key for rule in turned.stage.rules] == [rule.key for rule in fresh.stage.rules]

@@ -8,7 +8,7 @@ Never     : no types (types.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from tidelog.errors import Place, Problem, ProgramError
 from tidelog.language.terms import Program, Rule, atoms
@@ -35,12 +35,12 @@ def problems(program: Program) -> Iterator[Problem]:
             )
 
 
-def agree(program: Program, stored: Callable[[str], int | None]) -> None:
+def agree(program: Program, stored: Callable[[str], int | None], fresh: Sequence[Rule] | None = None) -> None:
     """Raise E201 for rules and declarations with other columns than the facts that are there already.
 
-    Facts are held to the rules that they find, so that only rules that the program's check found to be new can differ.
+    Facts are held to the rules that they find, so that only `fresh` rules, if these are known, can differ.
     """
-    new = None if program.fresh is None else (use for rule in program.fresh for use in mentions(rule))
+    new = None if fresh is None else (use for rule in fresh for use in mentions(rule))
     if new is not None and all(stored(relation) in (None, arity) for relation, arity, _ in new):
         return
     found = []

@@ -10,10 +10,11 @@ Never     : no question is answered here.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 from tidelog.analysis import arities, closing, functions, names, safety, stratification, types
 from tidelog.analysis.impact import came_and_went
-from tidelog.analysis.survey import Survey, keep
+from tidelog.analysis.survey import Survey
 from tidelog.analysis.type_inference import TypeInference
 from tidelog.errors import Problem, ProgramError
 from tidelog.language.terms import Program, Rule
@@ -34,35 +35,44 @@ def _of_rules(program: Program) -> Iterator[Iterable[Problem]]:
     yield safety.problems(program)
 
 
-def problems(program: Program, before: Program | None = None) -> tuple[Problem, ...]:
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A program and what its check has found: what is wrong with it, or what the next check need not ask again."""
+
+    program: Program
+    problems: tuple[Problem, ...] = ()
+    survey: Survey | None = None
+    fresh: tuple[Rule, ...] | None = None
+    """The rules that are all there is of new in it, compared with the program before; None if that is not known."""
+
+
+def examine(program: Program, before: Checked | None = None) -> Checked:
     """Everything that is wrong with a program, ordered by place; the program `before` it is known to be right."""
-    fresh, gone = came_and_went(before.rules if before is not None else (), program.rules)
+    known = before.program if before is not None else Program()
+    fresh, gone = came_and_went(known.rules, program.rules)
     own = [problem for some in _of_rules(Program(fresh)) for problem in some]
-    is_small = before is not None and (program.declarations, program.facts) == (before.declarations, before.facts)
-    if before is not None and is_small and not own and _is_sure(program, before.survey, fresh, has_lost=bool(gone)):
-        return ()
+    is_small = before is not None and (program.declarations, program.facts) == (known.declarations, known.facts)
+    survey = before.survey if before is not None and is_small and not own else None
+    if survey is not None and (survey.lasts_without_rules or not gone) and survey.takes(fresh, program):
+        return Checked(program, (), survey, fresh)
     inference = TypeInference(program)
     found = [problem for some in _of_program(program, inference) for problem in some] + own
-    if not found:
-        keep(program, Survey(program, inference), fresh if is_small else None)
-    return tuple(sorted(found, key=_by_place))
-
-
-def _is_sure(program: Program, survey: object, fresh: tuple[Rule, ...], *, has_lost: bool) -> bool:
-    """Whether the survey of the program before tells that this one is right, too; it then belongs to this one."""
-    if not isinstance(survey, Survey) or (has_lost and not survey.lasts_without_rules):
-        return False
-    if not survey.takes(fresh, program):
-        return False
-    keep(program, survey, fresh)
-    return True
-
-
-def check(program: Program, before: Program | None = None) -> None:
-    """Raise a ProgramError with all problems, if there are any; see `problems`."""
-    found = problems(program, before)
     if found:
-        raise ProgramError(found)
+        return Checked(program, tuple(sorted(found, key=_by_place)))
+    return Checked(program, (), Survey(program, inference), fresh if is_small else None)
+
+
+def problems(program: Program) -> tuple[Problem, ...]:
+    """Everything that is wrong with a program."""
+    return examine(program).problems
+
+
+def check(program: Program, before: Checked | None = None) -> Checked:
+    """Raise a ProgramError with all problems, if there are any; see `examine`."""
+    checked = examine(program, before)
+    if checked.problems:
+        raise ProgramError(checked.problems)
+    return checked
 
 
 def _by_place(problem: Problem) -> tuple[str, int, int]:

@@ -1,7 +1,7 @@
 """What is known of a program that is right, so that the next rule need not ask everything again.
 
 What      : a `Survey` holds the arities, names, types and dependencies of a program without problems; `takes` says
-            whether further rules surely leave it without problems. It is kept with the program.
+            whether further rules surely leave it without problems. Whoever had the program checked keeps it.
 Idea      : a new rule can only clash with what it touches: the arities and types of its own columns, its own name,
             and the relations that depend on its head. All that is asked here is yes or "ask in full", so that the
             wording of problems, and what comes first, stays with those who answer the questions for whole programs.
@@ -85,9 +85,3 @@ class Survey:
             reached |= further
             frontier.extend(further)
         return reached.isdisjoint(relations_read(rule)) or reached.isdisjoint(self._cautious)
-
-
-def keep(program: Program, survey: Survey, fresh: tuple[Rule, ...] | None) -> None:
-    """Keep the outcome of a check with the program that has passed it."""
-    object.__setattr__(program, "survey", survey)
-    object.__setattr__(program, "fresh", fresh)

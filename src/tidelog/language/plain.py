@@ -25,13 +25,13 @@ from tidelog.language.terms import Atom, Constant, Fact, Negation, Rule, Term, V
 _WORDS = "|".join(sorted(RESERVED | CONSTRAINT_WORDS))
 _NAME = rf"(?!(?:{_WORDS}|_)\b)[^\W\d]\w*"
 _TERM = rf'(?:{_NAME}|_(?!\w)|[0-9]{{1,18}}|"[^"\\\n]*")'
-_ATOM = rf"{_NAME}\s*\(\s*(?:{_TERM}\s*(?:,\s*{_TERM}\s*)*+)?\)"
+_ATOM = rf"{_NAME}\s*+\(\s*+(?:{_TERM}\s*+(?:,\s*+{_TERM}\s*+)*+)?\)"
 _SPACE = re.compile(r"(?:\s|//[^\n]*+|/\*(?s:.*?)\*/)*+")
 _STATEMENT = re.compile(
-    rf"(?:({_NAME})\s*:(?!-)\s*)?({_ATOM})\s*(?::-\s*!?\s*{_ATOM}\s*(?:,\s*!?\s*{_ATOM}\s*)*+)?\.(?!\S)"
+    rf"(?:({_NAME})\s*+:(?!-)\s*+)?({_ATOM})\s*+(?::-\s*+(?:!\s*+)?{_ATOM}\s*+(?:,\s*+(?:!\s*+)?{_ATOM}\s*+)*+)?\.(?!\S)"
 )
 _LABEL, _HEAD = 1, 2
-_LITERAL = re.compile(r'(!?)\s*([^\W\d]\w*)\s*\(((?:[^"()]|"[^"]*")*+)\)')
+_LITERAL = re.compile(r'(?:(!)\s*+)?([^\W\d]\w*+)\s*+\(((?:[^"()]|"[^"]*")*+)\)')
 _NOT, _RELATION, _TERMS = 1, 2, 3
 _ONE_TERM = re.compile(r'([^\W\d]\w*)|([0-9]+)|"([^"]*)"')
 _VARIABLE, _NUMBER, _STRING = 1, 2, 3

@@ -149,10 +149,6 @@ class Program:
     declarations: tuple[Declaration, ...] = ()
     inputs: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     outputs: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
-    survey: object = field(default=None, init=False, compare=False, repr=False)
-    """What its check found out, for the next check (analysis/survey.py); like `fresh` no part of the value."""
-    fresh: tuple[Rule, ...] | None = field(default=None, init=False, compare=False, repr=False)
-    """What its check found to differ from the program before: these rules and nothing else; None if unknown."""
 
 
 def variables(part: Term | Literal) -> Iterator[Variable]:

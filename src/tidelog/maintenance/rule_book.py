@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from tidelog.analysis.arities import mentions
 from tidelog.analysis.impact import came_and_went, without
+from tidelog.analysis.program_check import Checked
 from tidelog.language.printer import names
 from tidelog.language.terms import Program, Rule, Value
 from tidelog.maintenance.schedule import Schedule
@@ -31,28 +32,31 @@ class RuleBook:
     arities: Mapping[str, int] = field(default_factory=dict)
     """The number of columns of every relation in a rule, our own relations included."""
     schedule: Schedule = field(default_factory=lambda: Schedule(()))
+    checked: Checked | None = None
+    """What the check of the program has found, for the next one."""
 
     @classmethod
-    def of(cls, program: Program) -> RuleBook:
+    def of(cls, checked: Checked) -> RuleBook:
         """The book of a program that shares nothing with another."""
-        return cls(Program()).turned(program)
+        return cls(Program()).turned(checked)
 
-    def turned(self, program: Program) -> RuleBook:
+    def turned(self, checked: Checked) -> RuleBook:
         """The book of the next program; with the same rules only declarations differ."""
+        program = checked.program
         added, removed = came_and_went(self.program.rules, program.rules)
         if not added and not removed:
-            return RuleBook(program, self.arities, self.schedule)
+            return RuleBook(program, self.arities, self.schedule, checked)
         schedule = turned(self.schedule, added, removed, program.rules)
         if schedule is None:
             lowered = lower(program.rules)
             known = {scheduled.stage: scheduled.stage for scheduled in self.schedule.stages}
             schedule = Schedule((known.get(stage, stage) for stage in lowered.stages), self.schedule)
-            return RuleBook(program, lowered.arities, schedule)
+            return RuleBook(program, lowered.arities, schedule, checked)
         arities = {**self.arities, **_mentioned(added)}
         for relation in _mentioned(removed):
             if relation not in schedule.place and not schedule.readers.get(relation):
                 arities.pop(relation, None)
-        return RuleBook(program, arities, schedule)
+        return RuleBook(program, arities, schedule, checked)
 
     def changed(self, added: Program, removed: Sequence[str]) -> Program:
         """The program after a rule change: unknown rules are refused, repeated ones ignored; the same if nothing is."""

@@ -46,7 +46,10 @@ def _replaced(
 ) -> dict[int, Stage] | None:
     """The stages that rules come to and go from, by number; None if one of them may fall apart."""
     losing = {rule.head.relation for rule in removed}
-    staying = {rule for rule in after if rule.head.relation in losing} if losing else ()
+    staying: dict[Rule, int] = {}
+    for rule in after if losing else ():
+        if rule.head.relation in losing:
+            staying.setdefault(rule, len(staying))
     come: dict[int, list[Rule]] = {schedule.place[relation]: [] for relation in losing}
     for rule in added:
         come.setdefault(schedule.place[rule.head.relation], []).append(rule)
@@ -56,7 +59,8 @@ def _replaced(
         if len(stage.relations) > 1 and not losing.isdisjoint(stage.relations):
             return None
         kept = [rule for rule in stage.rules if rule.head.relation not in losing or rule.source in staying]
-        found[number] = _stage(stage.relations, dict.fromkeys([*kept, *lowered_rules(rules)]))
+        both = dict.fromkeys([*kept, *lowered_rules(rules)])
+        found[number] = _stage(stage.relations, sorted(both, key=lambda rule: staying.get(rule.source, 0)))
     return found
 
 

@@ -50,11 +50,13 @@ def test_endless_values_are_stopped():
     assert list(engine["n"]) == []
 
 
-@pytest.mark.parametrize("calls", [1, 2, 3, 10, 60])
+@pytest.mark.parametrize(
+    ("program", "calls"), [(MUTUAL, calls) for calls in (1, 2, 3, 10, 60)] + [(CLOSURE, 1), (CLOSURE, 2), (CLOSURE, 3)]
+)
 @pytest.mark.parametrize("strategy", ["dred", "bf", "recompute", "counting", "auto"])
-def test_an_interrupt_inside_an_update_changes_nothing(strategy, calls):
+def test_an_interrupt_inside_an_update_changes_nothing(strategy, program, calls):
     """Ctrl-C may come at any call of a kernel, in any phase; with two relations every round has calls of its own."""
-    engine = Engine(MUTUAL, strategy=strategy)
+    engine = Engine(program, strategy=strategy)
     engine.apply(insert={"edge": CHAIN[:40]})
     before = sorted(engine["path"])
     left = calls
@@ -83,3 +85,25 @@ def test_whoever_watches_sees_the_facts_grow():
     engine.apply(insert={"edge": CHAIN})
     assert seen == sorted(seen)
     assert seen[-1] >= len(CHAIN)
+
+
+@pytest.mark.parametrize("strategy", ["dred", "bf", "recompute", "auto"])
+def test_rounds_that_are_made_together_do_not_pass_the_limit_of_facts(strategy):
+    """The last call of an update is asked about, too, when it comes back with everything."""
+    engine = Engine("path(x, y) :- edge(x, y). path(x, z) :- path(x, y), edge(y, z).", strategy=strategy)
+    engine.apply(insert={"edge": CHAIN[1:]})
+    facts = sum(len(engine[relation]) for relation in engine.relations)
+    engine.limits = Limits(facts=facts + 5)
+    with pytest.raises(BudgetError) as raised:
+        engine.apply(insert={"edge": CHAIN[:1]})
+    assert raised.value.problems[0].code == "E401"
+    assert sum(len(engine[relation]) for relation in engine.relations) == facts
+
+
+def test_small_relations_stay_small():
+    """Programs have thousands of relations with a few facts; room for rounds to come must not be what they cost."""
+    rules = "".join(f"p{i}(x, y) :- e{i}(x, y). p{i}(x, z) :- p{i}(x, y), e{i}(y, z).\n" for i in range(100))
+    engine = Engine(rules, strategy="dred")
+    engine.apply(insert={f"e{i}": [(0, 1), (1, 2)] for i in range(100)})
+    engine.apply(insert={f"e{i}": [(2, 3)] for i in range(100)})
+    assert engine._backend.store.nbytes < 200 * 1500

@@ -92,7 +92,7 @@ class Relation:
     def __init__(self, name: str, arity: int, opened: list[Relation] | None = None) -> None:
         self.name = name
         self.arity = arity
-        self._opened = opened if opened is not None else []
+        self._opened = opened
         self._is_open = False
         self._noted = 0
         self.epoch = 0
@@ -232,8 +232,8 @@ class Relation:
         self._reserve_journal(len(chosen))
         relation_kernels.mark_rows(chosen, self.marks, self._counters, self._journal, int(add), int(remove))
 
-    def has_outgrown(self) -> bool:
-        """Whether there are more than twice or less than half as many rows as when this was last true."""
+    def note_growth(self) -> bool:
+        """Note the number of rows if it has doubled or halved since it was last noted; whether it has."""
         if self.count <= 2 * self._noted + 64 and self._noted <= 2 * self.count + 64:
             return False
         self._noted = self.count
@@ -287,8 +287,9 @@ class Relation:
 
     def _reserve_journal(self, more: int) -> None:
         if not self._is_open:  # nothing is stored or marked without coming by here
+            if self._opened is not None:
+                self._opened.append(self)  # before the flag: whoever interrupts in between leaves it listed
             self._is_open = True
-            self._opened.append(self)
         needed = int(self._counters[relation_kernels.JOURNALLED]) + more
         if needed > len(self._journal):
             self._journal = _grown(self._journal, max(needed, _more(len(self._journal))))

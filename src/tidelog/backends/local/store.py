@@ -88,7 +88,7 @@ class LocalStore(Runner):
         has_outgrown = False
         for relation in self._opened:
             relation.commit()
-            has_outgrown |= relation.has_outgrown()
+            has_outgrown |= relation.note_growth()
         self._opened.clear()
         self.counted.commit()
         if has_outgrown:
@@ -192,6 +192,7 @@ class LocalStore(Runner):
             return None
         self.on_progress()
         swept = sweep(crew.bundle, self.relations[name], rows, heads, passing, self._scratch)
+        self.on_progress()
         for key, count in swept.hits:
             self.derivations[key, phase] += count
         return (

@@ -22,7 +22,7 @@ from tidelog.backends.local.relation import Relation
 from tidelog.maintenance.rounds import Passing
 from tidelog.planning.views import Mark, View
 
-_MOST_FOUND, _LEAST_ROOM = 1 << 13, 1 << 8
+_MOST_FOUND, _LEAST_ROOM = 1 << 13, 1 << 4
 _FUEL = 1 << 16
 """How many candidates a call looks at before it lets others ask whether to go on."""
 _NOW = int(Mark.NOW)

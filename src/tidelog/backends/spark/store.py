@@ -184,7 +184,7 @@ class SparkStore(HotStore):
         for value in sorted(set(marks.tolist())):
             relation.mark(places[marks == value], Mark(value), _REPLACED & ~Mark(value))
         del self.working[name]
-        working.release()
+        working.retire()
 
     def derive(
         self,

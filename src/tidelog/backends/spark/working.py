@@ -146,6 +146,11 @@ class Working:
                 frames.release(frame)
         self._kept = []
 
+    def retire(self) -> None:
+        """Nobody works on it any more; its sets can be read for as long as somebody holds one."""
+        self._lease = self.lease
+        self._kept = []
+
     @property
     def lease(self) -> Lease:
         """Whoever holds it can read the present sets for as long as it likes."""
