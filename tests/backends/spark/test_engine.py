@@ -64,6 +64,23 @@ def test_facts_from_a_dataframe_can_be_deleted_as_rows(spark: SparkSession) -> N
             assert change.stats.no_ops == wanted.stats.no_ops == 1
 
 
+def test_what_a_large_deletion_withdrew_can_still_be_read(spark: SparkSession) -> None:
+    """Most of the facts given are not there, so that the change is small in the end; its causes are asked for later."""
+    absent = [(f"no{number}", "such") for number in range(30)]
+    with driver(spark, {"change": 10}, partitions=2):
+        engine = Engine("path(x, y) :- edge(x, y).", backend="spark", spark=spark)
+        engine.apply(insert={"edge": EDGES})
+        kept = kept_by(spark)
+        for gone in EDGES[:2]:
+            change = engine.apply(delete={"edge": spark.createDataFrame([gone, *absent], "x string, y string")})
+            assert set(change.deleted["path"]) == {gone}
+            assert "edge" in str(engine.explain_change(change, "path", gone))
+            engine.verify()
+        del change
+        engine.apply(insert={"edge": EDGES[:1]})
+        assert kept_by(spark) <= kept + 1
+
+
 def _same_in_bulk(spark: SparkSession, program: str, facts: dict[str, list[tuple[object, ...]]]) -> Engine:
     """Apply two updates in bulk on Spark and on the local backend, and compare changes and facts."""
     expected = Engine(program, backend="local")
