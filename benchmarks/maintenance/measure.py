@@ -21,6 +21,7 @@ import pyarrow as pa
 import tidelog as tl
 from benchmarks.maintenance.workloads.workload import Fact
 from tidelog.changes.change import Change, Stats
+from tidelog.maintenance import registry
 
 R = TypeVar("R")
 _COMPILED: set[str] = set()
@@ -53,6 +54,18 @@ def tables(facts: Mapping[str, Sequence[Fact]]) -> dict[str, pa.Table]:
         relation: pa.table({f"c{at}": pa.array(column) for at, column in enumerate(zip(*some))})
         for relation, some in facts.items()
     }
+
+
+def compile_kernels() -> None:
+    """Let every strategy insert and delete something, so that no report measures a compiler."""
+    program = "t(x, y) :- e(x, y). t(x, z) :- t(x, y), t(y, z). s(y, x) :- t(x, y), !e(x, y)."
+    ring, spoke = [(at, (at + 1) % 9) for at in range(9)], {"e": [(4, 5)]}
+    for strategy in registry.STRATEGIES:
+        engine = tl.Engine(program, strategy=strategy)
+        for facts in ({"e": ring}, tables({"e": [("a", "b"), ("b", "c")]})):
+            engine.apply(insert=facts)
+        for update in ({"delete": spoke}, {"insert": spoke}, {"remove_rules": ["t(x, y) :- e(x, y)."]}):
+            engine.apply(**update)
 
 
 def loaded(program: str, facts: Mapping[str, pa.Table], strategy: str) -> tuple[float, tl.Engine]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tidelog.analysis.program_check import check
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program
 from tidelog.maintenance.rule_book import RuleBook, written_facts
@@ -11,8 +12,8 @@ PATHS = "path(x, y) :- edge(x, y).\npath(x, z) :- edge(x, y), path(y, z)."
 
 def test_a_turned_book_shares_the_stages_that_stay():
     """What a backend has prepared for a stage is found by identity; a new rule elsewhere must not cost it."""
-    book = RuleBook.of(parse(PATHS))
-    after = book.turned(book.changed(parse("start(x) :- path(x, _)."), ()))
+    book = RuleBook.of(check(parse(PATHS)))
+    after = book.turned(check(book.changed(parse("start(x) :- path(x, _)."), ())))
     assert set(book.schedule.stages) < set(after.schedule.stages)
     assert "start" not in book.relations
     assert after.relations == {"edge", "path", "start"}
@@ -20,15 +21,15 @@ def test_a_turned_book_shares_the_stages_that_stay():
 
 def test_a_change_that_changes_nothing_gives_the_same_program():
     """An engine then skips every check, and keeps its schedule."""
-    book = RuleBook.of(parse(PATHS))
+    book = RuleBook.of(check(parse(PATHS)))
     assert book.changed(Program(), ()) is book.program
     assert book.changed(parse("path(x, y) :- edge(x, y)."), ()) is book.program
 
 
 def test_a_declaration_alone_keeps_the_schedule():
     """Declarations say what columns are called and which values they take; no rule runs differently."""
-    book = RuleBook.of(parse(PATHS))
-    after = book.turned(book.changed(parse(".decl node(name: symbol, size: number)"), ()))
+    book = RuleBook.of(check(parse(PATHS)))
+    after = book.turned(check(book.changed(parse(".decl node(name: symbol, size: number)"), ())))
     assert after.schedule is book.schedule
     assert (after.arity("node"), after.columns("node", 2)) == (2, ("name", "size"))
     assert after.types("node") == ("symbol", "number")

@@ -20,6 +20,8 @@ from tidelog.maintenance.task import Task
 
 ROUND, LITERAL = 1200, 80
 """What a round costs, and how much more for every body literal of the stage."""
+SWIFT = 0.1
+"""The part of a round's cost that one has which is made in one call with the round before it."""
 FACT = 3
 """What a fact costs that is derived: it is stored and marked several times."""
 MOVED = 6 * FACT
@@ -53,7 +55,7 @@ class Meter:
         self._handled, self._derivations, self._budget = task.counters.values, task.store.derivations, task.budget
         self._derivation, self._round = (COUNTED, COUNTED_ROUND * per_round(task)) if counts else (1, per_round(task))
         self._keys = task.keys if len(self._derivations) > FEW else None  # what other stages did stays the same
-        self._total, self._instances, self._rounds = self._sum(), self._balance(), task.budget.rounds
+        self._total, self._instances, self._rounds = self._sum(), self._balance(), self._made()
 
     def check(self, driving: int) -> None:
         """Raise if the allowance is spent, or will be by a round that so many facts drive."""
@@ -73,16 +75,20 @@ class Meter:
         return self._balance() - self._instances
 
     @property
-    def rounds(self) -> int:
-        """How many rounds there were."""
-        return self._budget.rounds - self._rounds
+    def rounds(self) -> float:
+        """How many rounds there were, or what was as dear."""
+        return self._made() - self._rounds
+
+    def _made(self) -> float:
+        """How many rounds the update has made so far, those that a store made together at their price."""
+        return self._budget.rounds - (1 - SWIFT) * self._handled["swift rounds"]
 
     def _sum(self) -> float:
         known = self._handled
         handled = sum([weight * known[name] for name, weight in HANDLED.items() if name in known])
         made = self._derivations
         derived = sum(made.values()) if self._keys is None else sum([made[key] for key in self._own()])
-        return self._derivation * derived + handled + self._round * self._budget.rounds
+        return self._derivation * derived + handled + self._round * self._made()
 
     def _balance(self) -> int:
         made = self._derivations
@@ -107,7 +113,7 @@ class Memory:
     """How many facts it has."""
     instances: float
     """How many instances of rules: counted when the whole stage is derived, then followed from update to update."""
-    rounds: int = 3
+    rounds: float = 3
     """Rounds of the last derivation of the whole stage."""
     costs: dict[str, dict[int, float]] = field(default_factory=dict)
     """Strategy -> magnitude of the deletion -> cost."""
@@ -127,7 +133,7 @@ class Memory:
             self.instances *= facts / self.facts
         self.facts = facts
 
-    def derived(self, instances: int, rounds: int) -> None:
+    def derived(self, instances: int, rounds: float) -> None:
         """Remember that the stage was derived as a whole."""
         self.instances, self.rounds = instances, max(rounds, 1)
 
@@ -143,7 +149,7 @@ class Memory:
         """What deriving the stage anew would cost."""
         return self.handling() + self.rounds * per_round
 
-    def counting(self, instances: float, rounds: int, per_round: float) -> float:
+    def counting(self, instances: float, rounds: float, per_round: float) -> float:
         """What so many instances that come or go in so many rounds would cost a counted stage."""
         facts = instances / self.density if self.instances else 0.0
         return COUNTED * instances + MOVED * facts + COUNTED_ROUND * per_round * min(rounds, self.rounds)

@@ -63,5 +63,6 @@ def sweep(task: Task[F], stage: Stage, driving: F, matching: Matching, heads: Vi
         else:
             new, driving, rounds = done
             task.budget.charge_round(rounds - 1)
+            task.counters.add("swift rounds", rounds - 1)
         found.append(new)
     return store.union(found, disjoint=True)
