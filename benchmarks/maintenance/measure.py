@@ -27,9 +27,10 @@ R = TypeVar("R")
 _COMPILED: set[str] = set()
 """Programs that ran before in this process."""
 STRATEGIES = ("recompute", "dred", "bf", "counting", "auto")
-REPETITIONS, MANY = 3, 21
-"""How often an update is measured, and how often if it takes less than _SHORT."""
-_SHORT = 0.02
+REPETITIONS, MOST = 3, 400
+"""How often an update is measured at least, and at most."""
+_SPAN = 0.4
+"""Seconds for which an update is repeated, so that the median of short ones outlasts a busy moment of the machine."""
 _LONG = 0.2
 """Seconds from which on the last run of the warm-up is the measurement."""
 WARM_UP, LEAST_WARM_UP, _WARM_SECONDS = 200, 16, 4.0
@@ -122,7 +123,7 @@ def there_and_back(there: Callable[[], Change], back: Callable[[], Change], stra
     if seconds > _LONG:
         return Trips([seconds], [undone], warm_up[:-1], change)
     forth, undo = [], []
-    for _ in range(REPETITIONS if seconds > _SHORT else MANY):
+    for _ in range(min(MOST, max(REPETITIONS, round(_SPAN / warm_up[-1])))):
         seconds, change = cpu(there)
         forth.append(seconds)
         undo.append(cpu(back)[0])
