@@ -60,7 +60,7 @@ def applied(function, rows):
 
 
 @pytest.mark.parametrize("function", ["+", "-", "*", "/", "%", "^", "min", "max", "cat"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_functions_of_two_values(function, data):
     """Overflow, division by zero, mixed kinds: same constants, same errors as the definition."""
@@ -69,21 +69,21 @@ def test_functions_of_two_values(function, data):
 
 
 @pytest.mark.parametrize("function", ["neg", "abs", "strlen"])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rows=rows_of(1))
 def test_functions_of_one_value(function, rows):
     """The least integer has no negative, and -0.0 never appears."""
     check_rows(rows, lambda row: definition.apply(function, row), lambda rows: applied(function, rows))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rows=st.lists(st.tuples(strings, integers | floats, st.integers(-1, 5)), min_size=1, max_size=5))
 def test_substr(rows):
     """Starts and lengths that are negative or not whole are refused."""
     check_rows(rows, lambda row: definition.apply("substr", row), lambda rows: applied("substr", rows))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rows=rows_of(3))
 def test_extremes_of_three_values(rows):
     """Of an int and an equal float the int wins, whichever comes first."""
@@ -97,7 +97,7 @@ def compared(op, rows):
 
 
 @pytest.mark.parametrize("op", ["=", "!=", "<", "<=", ">", ">=", "match", "contains", "!match", "!contains"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_comparisons(op, data):
     """Identity tells 1 from 1.0; order compares them exactly, beyond 2^53 too; strings order by code points."""
@@ -127,7 +127,7 @@ def aggregated(function, groups):
 
 
 @pytest.mark.parametrize("function", definition.AGGREGATES)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(data=st.data())
 def test_aggregates(function, data):
     """Sums that overflow only on the way are right; floats are summed exactly; empty groups follow the definition."""

@@ -99,11 +99,11 @@ def test_a_power_law_graph_keeps_all_shards_busy():
 
 def test_a_hub_is_split():
     """A power-law graph and one node with a third of all edges: whole, its shard does nearly everything."""
-    hub = [(9000, 9001 + node) for node in range(4000)] + [(20000 + node, 9000) for node in range(500)]
+    hub = [(9000, 9001 + node) for node in range(3000)] + [(20000 + node, 9000) for node in range(300)]
     data = {"e": np.vstack([np.loadtxt(POWER_LAW, dtype=np.int64), np.array(hub)])}
     whole, split = run(TWO_STEPS, data, 8), run(TWO_STEPS, data, 8, hot=(9000 << 2,))
     assert sorted(map(tuple, whole.facts["q"].tolist())) == sorted(map(tuple, split.facts["q"].tolist()))
-    assert whole.largest_share > 0.85
+    assert whole.largest_share > 0.8
     assert split.largest_share < 0.2
 
 
