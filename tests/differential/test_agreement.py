@@ -9,12 +9,14 @@ import pytest
 
 from tests.differential.case import Case, Update, Values, by_relation
 from tests.differential.engines import (
+    STRATEGIES,
     Change,
     Factory,
     Facts,
     NetChange,
     ReferenceEngine,
     engines_under_test,
+    public_engines,
     reference_engines,
 )
 from tests.differential.harness import Disagreement, agree
@@ -28,10 +30,10 @@ CASES, CHUNK = 300, 25
 
 @pytest.mark.parametrize("first", range(0, CASES, CHUNK))
 def test_engines_agree_with_recomputation(first: int) -> None:
-    """The law of the design, on programs and streams that nobody chose."""
-    engines = engines_under_test()
+    """The law of the design, on programs and streams that nobody chose; the slow algorithms take every second case."""
+    everyone, fast = engines_under_test(), public_engines(STRATEGIES)
     for seed in range(first, first + CHUNK):
-        agree(draw_case(seed), engines)
+        agree(draw_case(seed), fast if seed % 2 else everyone)
 
 
 class Forgetful(ReferenceEngine):
