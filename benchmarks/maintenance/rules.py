@@ -135,9 +135,10 @@ def _plot(changes: list[dict[str, Any]], sizes: list[dict[str, Any]], growth: li
         bars = axis.bar([at + 0.2 for at in places], ours, 0.4, color=report.COLOURS["auto"], label=f"{what} rules")
         axis.bar_label(bars, [f"{row[f'{what} ratio']:,.0f}x" for row in changes], fontsize=7, padding=1)
         axis.set_xticks(list(places), labels, rotation=40, ha="right", fontsize=8)
-        axis.set_title(f"Rules {what}ed, RS2 and RS3")
+        axis.set_title(f"Rules {what}{'ed' if what == 'insert' else 'd'}, RS2 and RS3")
         axis.legend(frameon=False, fontsize=8, loc="upper left", ncols=2)
-        axis.set_ylim(top=max(scratch) * 8)
+        axis.set_yscale("log")  # before the limits, or the lower one is almost nothing
+        axis.set_ylim(min(ours) / 2, max(scratch) * 8)
     lines = ("scratch ms", "insert fact ms", "delete fact ms", "delete symmetric ms", "delete transitive ms")
     for key in lines:
         axes[2].plot([row["turbines"] for row in sizes], [row[key] for row in sizes], marker="o", ms=4, label=key[:-3])
@@ -145,11 +146,11 @@ def _plot(changes: list[dict[str, Any]], sizes: list[dict[str, Any]], growth: li
     axes[2].set_xlabel("turbines")
     for key in ("scratch ms", "insert ms", "delete ms"):
         axes[3].plot([row["more %"] for row in growth], [row[key] for row in growth], marker="o", ms=4, label=key[:-3])
-    axes[3].set_title("RS1: more turbines beside 200, and without them again")
+    axes[3].set_title("RS1: more turbines beside 200, and less again")
     axes[3].set_xlabel("more turbines, %")
     for axis in axes:
-        axis.set_yscale("log")
         axis.set_ylabel("CPU ms")
     for axis in axes[2:]:
+        axis.set_yscale("log")
         axis.legend(frameon=False, fontsize=8)
     report.finish(drawn, NAME, "Rules come and go")
