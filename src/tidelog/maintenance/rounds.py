@@ -50,10 +50,12 @@ def sweep(task: Task[F], stage: Stage, driving: F, matching: Matching, heads: Vi
     """
     store = task.store
     offer: SeveralRounds[F] | None = getattr(store, "several_rounds", None)
-    nobody, found, too_many = store.nothing(), [], inf if offer else 0
+    nobody, found, too_many = store.nothing(), [], inf
     while driving:
         task.round(len(driving))
-        done = offer(stage, driving, matching, heads, passing, phase) if offer and len(driving) < too_many else None
+        done = None
+        if offer is not None and len(driving) < too_many:
+            done = offer(stage, driving, matching, heads, passing, phase)
         if done is None:
             too_many = len(driving)  # a store that has declined may have tried
             store.mark(driving, add=passing.add, remove=passing.remove)
