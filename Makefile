@@ -8,7 +8,7 @@ BIN     := $(VENV)/bin
 READY   := $(VENV)/.ready
 PIP     := $(BIN)/python -m pip -qq --disable-pip-version-check
 PYTEST  := $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup
-JAVA    := $(BIN)/python -m tidelog.backends.spark.java
+JAVA    := $(BIN)/python -m tidelog.backends.spark.cluster.java
 SOURCES := .
 
 .DEFAULT_GOAL := help

@@ -22,7 +22,7 @@ from benchmarks.spark_cases import CONTENDERS, case, recursive_sql, say, warm_up
 from benchmarks.spark_measure import peak_bytes
 from benchmarks.spark_report import draw, lines
 from benchmarks.spark_stream import stream
-from tidelog.backends.spark.session import close, session
+from tidelog.backends.spark.cluster.session import close, session
 
 RESULTS = Path(__file__).parent / "results" / "spark.json"
 CASES = ("closure", "lubm1", "lubm5", "lubm10", "lubm20", "rs2", "sql")

@@ -18,9 +18,9 @@ import tidelog as tl
 from benchmarks import spark_loops
 from benchmarks.spark_data import CLOSURE, RDFS, RULE_SET_2, Data, acyclic_graph, lubm, random_graph, rule_set_2
 from benchmarks.spark_measure import measured
-from tidelog.backends.spark import frames
-from tidelog.backends.spark.bulk import BulkStats, fixpoint
-from tidelog.backends.spark.jobs import Jobs
+from tidelog.backends.spark.bulk.fixpoint import BulkStats, fixpoint
+from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.language.parser import parse
 from tidelog.planning.lowering import lower
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from benchmarks.spark_data import CLOSURE, RDFS, lubm, random_graph
-from tidelog.backends.spark import frames
-from tidelog.backends.spark.bulk import BulkOptions, BulkStats, fixpoint
-from tidelog.backends.spark.jobs import Jobs
-from tidelog.backends.spark.session import close, session
+from tidelog.backends.spark.bulk.fixpoint import BulkOptions, BulkStats, fixpoint
+from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.cluster.session import close, session
 from tidelog.language.parser import parse
 from tidelog.planning.lowering import lower
 

@@ -20,7 +20,7 @@ import tidelog as tl
 from benchmarks.spark_cases import by_bulk, say
 from benchmarks.spark_data import RDFS, lubm
 from benchmarks.spark_measure import measured
-from tidelog.backends.spark import frames
+from tidelog.backends.spark.cluster import frames
 
 CHANGED = 5
 Triples = list[tuple[int, int, int]]

@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A quiet session on two cores with three shuffle partitions, so that facts really move between partitions."""
-    from tidelog.backends.spark.session import close, session
+    from tidelog.backends.spark.cluster.session import close, session
 
     options = {"spark.sql.shuffle.partitions": "3", "spark.default.parallelism": "3"}
     started = session("local[2]", app="tidelog-tests", options=options)

@@ -211,9 +211,9 @@ class Engine:
     def explain(self, relation: str, fact: Sequence[Value]) -> Proof:
         """Why a fact is there: a shallowest proof, to be printed or walked; E808 if the fact is not there."""
         from tidelog.provenance.explain import explain
-        from tidelog.provenance.held import HeldFacts
+        from tidelog.provenance.stored_facts import StoredFacts
 
-        asked, held = tuple(fact), HeldFacts(self._backend)
+        asked, held = tuple(fact), StoredFacts(self._backend)
         found = explain(relation, asked, self.program.rules, held) if asked in self[relation] else None
         if found is None:
             sentence = f"{print_fact(relation, fact)} is not in the materialisation"
@@ -223,12 +223,12 @@ class Engine:
     def explain_change(self, change: Change, relation: str, fact: Sequence[Value]) -> Cause:
         """Why a fact came or went with the last change: the proof that it got or lost, down to what the update did."""
         from tidelog.provenance.cause import cause
-        from tidelog.provenance.held import HeldFacts
+        from tidelog.provenance.stored_facts import StoredFacts
 
         if change.version != self.version:
             sentence = f"this is the change to version {change.version}, the engine is at {self.version}"
             raise UsageError.of("E809", sentence, remedy="ask about a change before the next update")
-        return cause((relation, tuple(fact)), change, self._before, self.program.rules, HeldFacts(self._backend))
+        return cause((relation, tuple(fact)), change, self._before, self.program.rules, StoredFacts(self._backend))
 
     # -- keeping ---------------------------------------------------------------------------------------------------
 

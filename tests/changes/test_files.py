@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tidelog.changes.fact_sources import to_table
 from tidelog.changes.files import find_file, read_facts, read_file, write_facts, write_file
-from tidelog.changes.tables import to_table
 from tidelog.errors import UpdateError
 from tidelog.language.values import INT_MAX, INT_MIN, fact_identity
 

@@ -25,8 +25,8 @@ from pyspark.sql import SparkSession
 
 from tests.backends.spark.engines import BULK, PAGED, driver
 from tidelog import Engine, TidelogError
-from tidelog.backends.spark.session import close, session
-from tidelog.backends.spark.table_files import SETTING
+from tidelog.backends.spark.cluster.session import close, session
+from tidelog.backends.spark.cluster.table_files import SETTING
 
 PROGRAM = "path(x, y) :- edge(x, y). path(x, z) :- path(x, y), path(y, z). ends(x) :- path(x, y), !edge(y, _)."
 NODES = 12

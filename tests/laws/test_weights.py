@@ -19,7 +19,7 @@ from tests.differential.case import key
 from tests.differential.engines import STRATEGIES
 from tests.differential.harness import keys
 from tests.differential.updates import draw_case
-from tidelog.backends.local.counting import Counts
+from tidelog.backends.local.relations.derivation_counts import Counts
 from tidelog.backends.local.store import LocalStore
 
 RULES = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z). both(x) :- path(x, _), node(x). node(1)."

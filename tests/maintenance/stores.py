@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tests.maintenance.set_store import SetStore
-from tidelog.backends.local.facts import LocalFacts
+from tidelog.backends.local.fact_tables import LocalTable
+from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.local.store import LocalStore
-from tidelog.backends.local.tables import LocalTable
 from tidelog.language.terms import Value
 from tidelog.planning.views import NOW, View
 

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import tidelog as tl
-from tidelog.pipeline.config import Pipeline, read_pipeline
 from tidelog.pipeline.job import run_pipeline
+from tidelog.pipeline.settings.config import Pipeline, read_pipeline
 from tidelog.pipeline.status import Status
 
 RULES = """

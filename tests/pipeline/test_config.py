@@ -5,9 +5,9 @@ import pytest
 from tests.pipeline.places import Place
 from tidelog.analysis.arities import arities
 from tidelog.errors import PipelineError
-from tidelog.pipeline.config import Filter, read_pipeline
-from tidelog.pipeline.rule_files import read_programs, strangers
-from tidelog.pipeline.toml_places import Places
+from tidelog.pipeline.settings.config import Filter, read_pipeline
+from tidelog.pipeline.settings.rule_files import read_programs, strangers
+from tidelog.pipeline.settings.toml_places import Places
 
 GOOD = """program = "rules.dl"
 state = "state"

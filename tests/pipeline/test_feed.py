@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tidelog as tl
-from tidelog.pipeline.feed import feed_of, spelled
-from tidelog.pipeline.outbox import Outbox
+from tidelog.pipeline.out.feed import feed_of, spelled
+from tidelog.pipeline.out.outbox import Outbox
 
 VALUES = st.one_of(
     st.integers(-(2**63), 2**63 - 1),

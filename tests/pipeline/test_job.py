@@ -10,7 +10,7 @@ import tidelog as tl
 from tests.pipeline.places import RULES, Place, facts, summed
 from tidelog.cli import main
 from tidelog.errors import PipelineError, StateError
-from tidelog.pipeline.whole_feed import whole_feed
+from tidelog.pipeline.out.whole_feed import whole_feed
 from tidelog.state import log
 
 

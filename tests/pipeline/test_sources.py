@@ -8,9 +8,9 @@ import pytest
 
 from tidelog.errors import PipelineError
 from tidelog.language.parser import parse
-from tidelog.pipeline.config import FactSource, Filter
-from tidelog.pipeline.extraction import extract
-from tidelog.pipeline.rejects import RejectsTable
+from tidelog.pipeline.settings.config import FactSource, Filter
+from tidelog.pipeline.sources.extraction import extract
+from tidelog.pipeline.sources.rejects import RejectsTable
 
 
 @pytest.fixture

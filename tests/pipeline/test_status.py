@@ -6,8 +6,8 @@ from urllib.request import urlopen
 
 import pytest
 
+from tidelog.backends.choice import fitting_backend
 from tidelog.errors import PipelineError
-from tidelog.pipeline.choice import choose_backend
 from tidelog.pipeline.endpoint import serve
 from tidelog.pipeline.status import JsonEvents, Lines, Live, Status
 
@@ -70,8 +70,8 @@ def test_metrics_in_a_file_and_on_loopback(tmp_path):
 
 def test_the_backend_is_chosen_by_what_fits():
     """The reason is part of the answer, and a user's word is final."""
-    assert choose_backend("auto", 1000, memory=10**9)[0] == "local"
-    backend, reason = choose_backend("auto", 10**8, memory=10**9)
+    assert fitting_backend("auto", 1000, memory=10**9)[0] == "local"
+    backend, reason = fitting_backend("auto", 10**8, memory=10**9)
     assert backend == "spark"
     assert "does not fit" in reason
-    assert choose_backend("local", 10**12)[0] == "local"
+    assert fitting_backend("local", 10**12)[0] == "local"

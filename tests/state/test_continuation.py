@@ -15,7 +15,7 @@ from tests.differential.updates import draw_case
 from tests.state.streams import Sight, reopened, saved, sight, uninterrupted
 from tidelog import Engine
 from tidelog.backends.local.backend import LocalBackend
-from tidelog.backends.local.facts import LocalFacts
+from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.local.store import LocalStore
 from tidelog.errors import TidelogError
 from tidelog.maintenance.registry import STRATEGIES

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.changes.columns import Columns
-from tidelog.changes.tables import to_table
+from tidelog.changes.fact_sources import to_table
 from tidelog.language.values import INT_MAX, INT_MIN, fact_identity
 from tidelog.state.fold import fold
 from tidelog.state.rows import ABSENT, PRESENT, SCHEMA, WITHDRAWN, program_row, to_rows

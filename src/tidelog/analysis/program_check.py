@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tidelog.analysis import arities, closing, functions, names, safety, stratification, types
+from tidelog.analysis import arities, functions, names, safety, stratification, types
+from tidelog.analysis import group_binders as closing
 from tidelog.analysis.impact import came_and_went
 from tidelog.analysis.survey import Survey
 from tidelog.analysis.type_inference import TypeInference

@@ -1,9 +1,11 @@
-"""Which backend, by name; and the move from this process to Spark.
+"""Which backend, by name or by what fits; and the move from this process to Spark.
 
-What      : makes backends, importing each when it is first used; `auto` begins in this process and moves once.
-Idea      : the compiled store is faster by far as long as everything fits; when facts take half of the machine's
-            memory, a committed version is handed over to Spark, and work goes on there.
-Invariant : a move happens between two updates and changes no fact and no version.
+What      : makes backends, importing each when it is first used. `auto` begins in this process and moves once; a
+            pipeline, which knows the size of its sources before it loads them, asks `fitting_backend` instead.
+Idea      : the compiled store is faster by far as long as everything fits, so the only question is whether facts and
+            what follows from them take more than half of the machine's memory.
+Invariant : a move happens between two updates and changes no fact and no version. A name that the user gave is never
+            overruled.
 Never     : back: what does not fit once is likely not to fit again.
 """
 
@@ -18,7 +20,11 @@ from tidelog.maintenance.schedule import Schedule
 
 BACKENDS = ("local", "spark", "auto")
 SHARE_OF_MEMORY = 0.5
-"""The share of this machine's memory that facts may take before `auto` moves."""
+"""The share of this machine's memory that facts may take."""
+BYTES_PER_VALUE = 40
+"""About what one value of an explicit fact costs: its id, its share of the indexes and of the dictionary."""
+GROWTH = 6
+"""How many times the explicit facts the materialisation is assumed to be."""
 
 
 def backend_named(name: str, spark: Any) -> Backend[Any]:  # noqa: ANN401 - a SparkSession, whose type is not imported
@@ -34,10 +40,20 @@ def backend_named(name: str, spark: Any) -> Backend[Any]:  # noqa: ANN401 - a Sp
     raise UsageError.of("E811", f"there is no backend {name!r}", remedy=f"use one of: {', '.join(BACKENDS)}")
 
 
+def fitting_backend(asked: str, values: int, memory: int | None = None) -> tuple[str, str]:
+    """The backend for facts with this number of values in all, before they are loaded, and the reason in words."""
+    if asked != "auto":
+        return asked, "chosen in the pipeline file"
+    need, allowed = values * BYTES_PER_VALUE * GROWTH, _allowed(memory)
+    sentence = f"{values:,} values, with what follows about {_size(need)} of {_size(allowed)} allowed"
+    if need <= allowed:
+        return "local", f"{sentence}: fits the driver"
+    return "spark", f"{sentence}: does not fit the driver"
+
+
 def has_outgrown(backend: Backend[Any]) -> bool:
     """Whether the facts of a local backend no longer fit comfortably."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return backend.name == "local" and backend.nbytes() > SHARE_OF_MEMORY * memory
+    return backend.name == "local" and backend.nbytes() > _allowed()
 
 
 def moved_to_spark(backend: Backend[Any], schedule: Schedule, spark: Any) -> Backend[Any]:  # noqa: ANN401
@@ -49,3 +65,16 @@ def moved_to_spark(backend: Backend[Any], schedule: Schedule, spark: Any) -> Bac
         larger.commit()
     larger.use(schedule)
     return larger
+
+
+def _allowed(memory: int | None = None) -> int:
+    """The bytes that facts may take, of this machine's memory or of the given one."""
+    return int((memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")) * SHARE_OF_MEMORY)
+
+
+def _size(count: int) -> str:
+    """Bytes for people."""
+    for unit, size in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if count >= size:
+            return f"{count / size:.3g} {unit}"
+    return f"{count} bytes"

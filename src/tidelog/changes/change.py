@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.changes.columns import mixed_to_arrow
-from tidelog.changes.tables import to_table
+from tidelog.changes.fact_sources import to_table
 from tidelog.language.printer import print_fact
 from tidelog.language.terms import Value
 from tidelog.language.values import fact_identity

@@ -23,7 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as arrow_csv
 
 from tidelog.changes.columns import Columns, normalise_column
-from tidelog.changes.tables import column_name
+from tidelog.changes.fact_sources import column_name
 from tidelog.errors import Place, Problem, UpdateError
 
 _TYPES = {

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from tidelog.changes.columns import Columns, plain
 from tidelog.changes.delimited import Layout, read_delimited, write_delimited
-from tidelog.changes.tables import column_name, to_table, wrong_arity
+from tidelog.changes.fact_sources import column_name, to_table, wrong_arity
 from tidelog.errors import Place, Problem, UpdateError
 
 ENDINGS = (".facts", ".tsv", ".csv", ".parquet", ".jsonl", ".ndjson")

@@ -24,7 +24,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tidelog.changes.columns import Columns, plain
-from tidelog.changes.tables import to_table
+from tidelog.changes.fact_sources import to_table
 from tidelog.errors import Place, Problem, UpdateError
 from tidelog.language.parser import parse
 from tidelog.language.printer import names, print_program
@@ -55,7 +55,7 @@ class Update:
         remove_rules: Sequence[str] = (),
         arities: Mapping[str, int] | None = None,
     ) -> Update:
-        """An update from anything that holds facts (see tables.py); `arities`, where known, are checked."""
+        """An update from anything that holds facts (see fact_sources.py); `arities`, where known, are checked."""
         known = arities or {}
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
         return cls(_tables(insert, known), _tables(delete, known), add_rules or "", removed)

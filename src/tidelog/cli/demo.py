@@ -53,8 +53,8 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Tell the story."""
     from tidelog.cli.report import write_report
-    from tidelog.pipeline.config import read_pipeline
     from tidelog.pipeline.job import run_pipeline
+    from tidelog.pipeline.settings.config import read_pipeline
     from tidelog.pipeline.status import Status
 
     folder = _folder(args.out)

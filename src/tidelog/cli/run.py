@@ -27,8 +27,8 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the pipeline to its end."""
     from tidelog.analysis.arities import arities
-    from tidelog.pipeline.config import read_pipeline
-    from tidelog.pipeline.rule_files import read_programs, strangers
+    from tidelog.pipeline.settings.config import read_pipeline
+    from tidelog.pipeline.settings.rule_files import read_programs, strangers
     from tidelog.pipeline.status import Status, viewer_for
 
     pipeline = read_pipeline(args.pipeline)

@@ -19,8 +19,8 @@ from tidelog.analysis.impact import came_and_went, without
 from tidelog.analysis.program_check import Checked
 from tidelog.language.printer import names
 from tidelog.language.terms import Program, Rule, Value
+from tidelog.maintenance.rescheduling import turned
 from tidelog.maintenance.schedule import Schedule
-from tidelog.maintenance.turning import turned
 from tidelog.planning.lowering import lower
 
 

@@ -22,26 +22,26 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.analysis.arities import arities
-from tidelog.backends.spark.session import close, session
+from tidelog.backends.choice import fitting_backend
+from tidelog.backends.spark.cluster.session import close, session
 from tidelog.changes.change import Change
 from tidelog.engine import Engine
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
 from tidelog.language.terms import Program
 from tidelog.observe.logs import log
-from tidelog.pipeline.choice import choose_backend
-from tidelog.pipeline.config import Pipeline
 from tidelog.pipeline.endpoint import serve
-from tidelog.pipeline.extraction import extract
-from tidelog.pipeline.feed import feed_of
-from tidelog.pipeline.outbox import Outbox
-from tidelog.pipeline.rejects import Reject, RejectsTable
-from tidelog.pipeline.rule_files import read_programs, strangers
-from tidelog.pipeline.sinks import change_sinks, relation_sinks
+from tidelog.pipeline.follow.streaming import check_checkpoint, follow, stopping
+from tidelog.pipeline.follow.updates import Part, admitted, announced, parts_of, rule_names, stream_of
+from tidelog.pipeline.out.feed import feed_of
+from tidelog.pipeline.out.outbox import Outbox
+from tidelog.pipeline.out.sinks import change_sinks, relation_sinks
+from tidelog.pipeline.out.whole_feed import whole_feed
+from tidelog.pipeline.settings.config import Pipeline
+from tidelog.pipeline.settings.rule_files import read_programs, strangers
+from tidelog.pipeline.sources.extraction import extract
+from tidelog.pipeline.sources.rejects import Reject, RejectsTable
 from tidelog.pipeline.status import Status
-from tidelog.pipeline.streaming import check_checkpoint, follow, stopping
-from tidelog.pipeline.updates import Part, admitted, announced, parts_of, rule_names, stream_of
-from tidelog.pipeline.whole_feed import whole_feed
 from tidelog.state.failpoints import reach
 from tidelog.state.log import StateLog
 from tidelog.state.programs import program_change
@@ -173,7 +173,7 @@ class Job:
 
     def _engine_for(self, values: int) -> Engine:
         """An engine with the program's rules and facts, on the backend that suits the number of values."""
-        backend, reason = choose_backend(self._pipeline.backend, values)
+        backend, reason = fitting_backend(self._pipeline.backend, values)
         self._status.tell("backend", backend=backend, reason=reason)
         program, asked = self._program, self._pipeline
         engine = Engine(program, strategy=asked.strategy, backend=backend, spark=self._spark, limits=asked.limits)
@@ -184,7 +184,7 @@ class Job:
         """The stored version, what its sinks may lack, and what the rule files ask for since."""
         info = self._state.info
         values = sum(arity * count for arity, count in info.relations.values()) if info else 0
-        backend, reason = choose_backend(self._pipeline.backend, values)
+        backend, reason = fitting_backend(self._pipeline.backend, values)
         self._status.tell("backend", backend=backend, reason=reason)
         asked = self._pipeline
         self._engine = engine = Engine.open(

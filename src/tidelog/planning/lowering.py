@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 
-from tidelog.analysis.closing import closing_literals
 from tidelog.analysis.components import components
+from tidelog.analysis.group_binders import closing_literals
 from tidelog.analysis.grouping import group_variables
 from tidelog.language.printer import canonical_text, rule_key
 from tidelog.language.terms import (

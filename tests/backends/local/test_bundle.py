@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tidelog as tl
-from tidelog.backends.local.preparation import Crew, Preparation
+from tidelog.backends.local.joins.preparation import Crew, Preparation
 from tidelog.backends.local.store import LocalStore
 from tidelog.maintenance.versions import GAINED
 from tidelog.planning.plan import Driver

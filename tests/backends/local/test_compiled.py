@@ -3,7 +3,7 @@
 import numba
 import pytest
 
-from tidelog.backends.local.compiled import compiled
+from tidelog.backends.local.kernels.compiled import compiled
 
 
 def test_kernels_compile_where_nothing_can_be_cached():

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.backends.local.compiled import read_only
-from tidelog.backends.local.dictionary import Dictionary
-from tidelog.backends.local.dictionary_kernels import KIND_INT, NO_ROOM, UNKNOWN, scalar_id, scalar_insert
+from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.local.constants.dictionary_kernels import KIND_INT, NO_ROOM, UNKNOWN, scalar_id, scalar_insert
+from tidelog.backends.local.kernels.compiled import read_only
 from tidelog.errors import UpdateError
 from tidelog.language.values import INT_MAX, INT_MIN, fact_identity, identity
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tidelog.backends.local import functions
-from tidelog.backends.local.dictionary import Dictionary
+from tidelog.backends.local.constants import functions
+from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.errors import EvaluationError
 from tidelog.language import values as definition
 from tidelog.language.values import INT_MAX, INT_MIN, fact_identity, identity

@@ -13,7 +13,7 @@ import pytest
 from tests.differential.engines import engines_under_test
 from tests.differential.harness import agree
 from tests.differential.updates import draw_case
-from tidelog.backends.local import executable, machine, single_join
+from tidelog.backends.local.joins import executable, machine, single_join
 from tidelog.engine import Engine
 
 PROGRAM = """

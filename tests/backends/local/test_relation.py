@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tidelog.backends.local import relation as relation_module
-from tidelog.backends.local.grouping import matching
-from tidelog.backends.local.relation import Relation
+from tidelog.backends.local.joins.row_lookups import matching
+from tidelog.backends.local.relations import relation as relation_module
+from tidelog.backends.local.relations.relation import Relation
 from tidelog.planning.views import ANY, NO_MARKS, NOW, OLD, Mark, View
 
 FRESH = View(outside=Mark.NOW | Mark.NEXT)

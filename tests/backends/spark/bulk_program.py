@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.backends.spark import frames, ids
-from tidelog.backends.spark.bulk import BulkOptions, BulkStats, fixpoint
-from tidelog.backends.spark.jobs import Jobs
+from tidelog.backends.spark.bulk.fixpoint import BulkOptions, BulkStats, fixpoint
+from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.values import ids
 from tidelog.language.parser import parse
 from tidelog.planning.lowering import lower
 from tidelog.reference.facts import from_fact, to_fact

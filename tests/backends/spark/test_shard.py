@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tidelog.backends.spark.bulk_plan import Sizes, plan
-from tidelog.backends.spark.placement import Delivery, targets
-from tidelog.backends.spark.shard import Shard
-from tidelog.backends.spark.shard_rules import over_ids
+from tidelog.backends.spark.bulk.placement import Delivery, targets
+from tidelog.backends.spark.bulk.plan import Sizes, plan
+from tidelog.backends.spark.bulk.shard import Shard
+from tidelog.backends.spark.bulk.shard_rules import over_ids
 from tidelog.errors import BudgetError
 from tidelog.language.parser import parse
 from tidelog.limits import Limits

@@ -15,15 +15,15 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.backend import Flags
-from tidelog.backends.local import grouping
-from tidelog.backends.local.compiled import Array
-from tidelog.backends.local.dictionary_kernels import KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_STRING
-from tidelog.backends.local.facts import LocalFacts
+from tidelog.backends.local.constants.dictionary_kernels import KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_STRING
+from tidelog.backends.local.fact_tables import LiveTable, LocalTable
+from tidelog.backends.local.joins import row_lookups
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.local.store import LocalStore
-from tidelog.backends.local.tables import LiveTable, LocalTable
 from tidelog.changes.change import FactTable
 from tidelog.changes.columns import Columns
-from tidelog.changes.tables import column_name, to_table
+from tidelog.changes.fact_sources import column_name, to_table
 from tidelog.errors import UpdateError
 from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.language.values import fact_identity
@@ -79,7 +79,7 @@ class LocalBackend:
         if len(found) < len(columns):
             are_strange = np.any(table < 0, axis=1)
             strange = set(map(fact_identity, compress(columns, are_strange)))
-            self.missed += len(strange) + len(grouping.distinct_rows(table[~are_strange])) - len(found)
+            self.missed += len(strange) + len(row_lookups.distinct_rows(table[~are_strange])) - len(found)
         return found
 
     def _encoded(self, columns: Columns) -> Array:
@@ -180,7 +180,7 @@ class LocalBackend:
         ids = self.store.dictionary.lookup(values) if values else np.empty(0, np.int32)
         if np.any(ids < 0):
             return LocalTable(relation.rows[:0], relation.arity, self.store.dictionary)
-        rows = relation.rows[grouping.matching(relation, columns, np.asarray(ids), OLD)]
+        rows = relation.rows[row_lookups.matching(relation, columns, np.asarray(ids), OLD)]
         first: dict[Variable, int] = {}
         for at, term in enumerate(pattern.terms):
             if isinstance(term, Variable) and first.setdefault(term, at) != at:
@@ -211,8 +211,8 @@ class LocalBackend:
             relation.rows[relation.select(OLD)] if relation is not None else np.empty((0, max(arity, 1)), np.int32)
             for relation in (mine, theirs)
         )
-        missing = grouping.rows_not_in(there, mine, OLD)
-        extra = grouping.rows_not_in(here, theirs, OLD)
+        missing = row_lookups.rows_not_in(there, mine, OLD)
+        extra = row_lookups.rows_not_in(here, theirs, OLD)
         return LocalTable(missing, arity, self.store.dictionary), LocalTable(extra, arity, self.store.dictionary)
 
 

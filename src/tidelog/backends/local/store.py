@@ -3,7 +3,7 @@
 What      : relations, dictionary and prepared plans; every call is a few kernel runs per rule, in bounded chunks.
 Idea      : a call for heads runs the join machine and stores what comes out; marks make each head count once.
 Invariant : a call costs what it enumerates and the facts it is given, whatever the sizes of the relations.
-Never     : no strategy and no user-facing values (see tables.py).
+Never     : no strategy and no user-facing values (see fact_tables.py).
 """
 
 from __future__ import annotations
@@ -12,18 +12,19 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from tidelog.backends.local import grouping
-from tidelog.backends.local.bundle import MOST_DRIVING
-from tidelog.backends.local.compiled import Array
-from tidelog.backends.local.counted import Counted
-from tidelog.backends.local.dictionary import Dictionary
-from tidelog.backends.local.executable import Executable
-from tidelog.backends.local.facts import NOTHING, LocalFacts, distinct, gather, union
-from tidelog.backends.local.preparation import NO_DRIVER, Preparation
-from tidelog.backends.local.relation import Relation
-from tidelog.backends.local.running import Runner, Sink, with_columns
-from tidelog.backends.local.sweeping import sweep
-from tidelog.backends.local.watching import watched
+from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.local.joins.aggregates import regroup
+from tidelog.backends.local.joins.bundle import MOST_DRIVING
+from tidelog.backends.local.joins.executable import Executable
+from tidelog.backends.local.joins.preparation import NO_DRIVER, Preparation
+from tidelog.backends.local.joins.row_lookups import first_of_each
+from tidelog.backends.local.joins.runner import Runner, Sink, with_columns
+from tidelog.backends.local.joins.sweep import sweep
+from tidelog.backends.local.joins.watched import watched
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.counted_stages import Counted
+from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, distinct, gather, union
+from tidelog.backends.local.relations.relation import Relation
 from tidelog.errors import UpdateError
 from tidelog.maintenance.rounds import Passing
 from tidelog.planning.blame import blamed
@@ -316,7 +317,7 @@ class LocalStore(Runner):
         if rows is None:
             return NOTHING, NOTHING
         with blamed(rule):
-            insert, delete, groups = grouping.regroup(rule, body, rows, result, self.dictionary)
+            insert, delete, groups = regroup(rule, body, rows, result, self.dictionary)
         self.derivations[rule.key, phase] += groups
         return LocalFacts({rule.relation: insert}), LocalFacts({rule.relation: delete})
 
@@ -353,7 +354,7 @@ class LocalStore(Runner):
         for name, rows in blocking.parts.items():
             for rule, literal in prepared.blocked.get(name, ()):
                 executable = prepared.executable(rule, Driver.LITERAL, literal, matching)
-                first = grouping.first_of_each(self.relations[name].rows[rows], executable.plan.columns)
+                first = first_of_each(self.relations[name].rows[rows], executable.plan.columns)
                 yield rule, executable, rows[first]
 
     def _enumerate(

@@ -18,20 +18,21 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.backend import Flags
 from tidelog.backends.local.backend import LocalBackend
-from tidelog.backends.local.compiled import Array
-from tidelog.backends.local.facts import LocalFacts
-from tidelog.backends.local.grouping import distinct_rows
-from tidelog.backends.spark import frames, ids
-from tidelog.backends.spark.cold import ColdRelation, rebased
-from tidelog.backends.spark.encoding import check_shape, encoded
-from tidelog.backends.spark.hot import Capacity
-from tidelog.backends.spark.jobs import Jobs
-from tidelog.backends.spark.session import session
+from tidelog.backends.local.joins.row_lookups import distinct_rows
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.facts import LocalFacts
+from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.cluster.session import session
+from tidelog.backends.spark.driver.hot import Capacity
+from tidelog.backends.spark.large.cold import ColdRelation, rebased
+from tidelog.backends.spark.large.fact_frames import FewFacts, ManyFacts
+from tidelog.backends.spark.large.working import Lease, Working
 from tidelog.backends.spark.store import SparkFacts, SparkStore
-from tidelog.backends.spark.tables import FewFacts, ManyFacts
-from tidelog.backends.spark.working import Lease, Working
+from tidelog.backends.spark.values import ids
+from tidelog.backends.spark.values.encoding import check_shape, encoded
 from tidelog.changes.change import FactTable
-from tidelog.changes.tables import to_table
+from tidelog.changes.fact_sources import to_table
 from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.limits import Budget
 from tidelog.maintenance.bulk import TooLargeError

@@ -18,17 +18,18 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from tidelog.backends.local.compiled import Array
-from tidelog.backends.local.facts import LocalFacts
-from tidelog.backends.local.facts import union as local_union
-from tidelog.backends.spark import bulk, frames
-from tidelog.backends.spark.cold import ColdRelation
-from tidelog.backends.spark.constants import Constants
-from tidelog.backends.spark.groups import grouped
-from tidelog.backends.spark.hot import Capacity, Estimated, HotStore
-from tidelog.backends.spark.jobs import Jobs
-from tidelog.backends.spark.rounds import Fixpoint
-from tidelog.backends.spark.working import Selection, Working
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.facts import LocalFacts
+from tidelog.backends.local.relations.facts import union as local_union
+from tidelog.backends.spark.bulk import fixpoint as bulk
+from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.driver.hot import Capacity, Estimated, HotStore
+from tidelog.backends.spark.large.cold import ColdRelation
+from tidelog.backends.spark.large.groups import grouped
+from tidelog.backends.spark.large.rounds import Fixpoint
+from tidelog.backends.spark.large.working import Selection, Working
+from tidelog.backends.spark.values.constants import Constants
 from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Value
 from tidelog.limits import Limits
 from tidelog.maintenance.bulk import TooLargeError

@@ -1,0 +1,1 @@
+"""Constants as dense integer ids, and what functions, comparisons and aggregates mean on them."""

@@ -1,0 +1,238 @@
+"""Constants <-> dense integer ids.
+
+What      : a `Dictionary` gives every typed constant an id 0, 1, 2, ... and finds the constant of an id.
+Idea      : columns go through Arrow buffers and compiled kernels, never through one Python object per value; single
+            Python values go through a bounded cache, because a usual update repeats few constants.
+Invariant : ids are append-only and dense; a constant has one id for ever; `1`, `1.0`, `True` and `"1"` have four.
+Never     : no relation, no rule, no function on values (see functions.py).
+
+The arrays are attributes, because other kernels read them; they are *replaced* when they grow, so read them anew
+after every call that may add constants.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidelog.backends.local.constants import dictionary_kernels as kernels
+from tidelog.backends.local.constants.dictionary_arrays import ConstantStore
+from tidelog.backends.local.constants.dictionary_kernels import KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_STRING
+from tidelog.backends.local.kernels.compiled import Array, read_only
+from tidelog.changes.columns import Column, from_values, normalise, plain
+from tidelog.language.terms import Value
+
+_CACHED = 1 << 16
+_FEW = 32
+_DOUBLE, _BITS = struct.Struct("=d"), struct.Struct("=q")
+_KINDS: dict[type, int] = {int: KIND_INT, float: KIND_FLOAT, bool: KIND_BOOL, str: KIND_STRING}
+
+
+class Dictionary(ConstantStore):
+    """Typed constants and their int32 ids."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._cache: dict[type, dict[Value, int]] = {kind: {} for kind in _KINDS}
+
+    def rewind(self, counters: Array) -> None:
+        """Forget the constants that were added since the counters were these; their ids are given anew."""
+        for known in self._cache.values():
+            known.clear()
+        super().rewind(counters)
+
+    def encode(self, values: Sequence[Value] | Column) -> Array:
+        """The ids of Python values (or of a column), new ones for new constants."""
+        if isinstance(values, pa.Array | pa.ChunkedArray):
+            return self.encode_arrow(values)
+        if len(values) <= _CACHED >> 6:
+            return self._encode_few(values)
+        column = from_values(values)
+        if not isinstance(column, list):
+            return self.encode_arrow(column)
+        return self._encode_mixed(column)
+
+    def lookup(self, values: Sequence[Value] | Column) -> Array:
+        """The ids of values, -1 for constants that have none; adds nothing."""
+        if isinstance(values, pa.Array | pa.ChunkedArray):
+            return self._by_chunk(values, adding=False)
+        try:
+            return np.array([self._cache[type(value)][value] for value in values], np.int32)
+        except KeyError:
+            column = from_values(values)
+        if not isinstance(column, list):
+            return self._by_chunk(column, adding=False)
+        out = np.empty(len(column), np.int32)
+        for positions, part in _by_kind(column):
+            out[positions] = self._by_chunk(part, adding=False)
+        return out
+
+    def encode_arrow(self, array: pa.Array | pa.ChunkedArray) -> Array:
+        """The ids of an Arrow column, new ones for new constants; what is no constant is refused with its row."""
+        return self._by_chunk(array, adding=True)
+
+    def decode(self, ids: Array) -> list[Value]:
+        """The constants of ids as Python values."""
+        if ids.size <= _FEW:
+            return self._decode_few(ids)
+        kinds = self.kinds[ids]
+        if kinds.size and (kinds == kinds[0]).all():
+            return self._column(ids, int(kinds[0])).to_pylist()  # type: ignore[no-any-return]
+        out = np.empty(kinds.size, object)
+        for kind in np.unique(kinds):
+            chosen = kinds == kind
+            out[chosen] = np.array(self._column(ids[chosen], int(kind)).to_pylist(), object)
+        return out.tolist()
+
+    def decode_arrow(self, ids: Array) -> pa.Array:
+        """The constants of ids: int64, double, bool or string if all are of one kind, else a dense union."""
+        kinds = self.kinds[ids]
+        present = np.unique(kinds)
+        if present.size == 0:
+            return pa.nulls(0)
+        if present.size == 1:
+            return self._column(ids, int(present[0]))
+        codes = np.searchsorted(present, kinds).astype(np.int8)
+        offsets = np.empty(kinds.size, np.int32)
+        parts = []
+        for code, kind in enumerate(present):
+            chosen = codes == code
+            offsets[chosen] = np.arange(np.count_nonzero(chosen))
+            parts.append(self._column(ids[chosen], int(kind)))
+        names = [("int", "float", "bool", "string")[kind] for kind in present]
+        return pa.UnionArray.from_dense(pa.array(codes), pa.array(offsets), parts, names)
+
+    def _encode_few(self, values: Sequence[Value]) -> Array:
+        """Values that are mostly cached, one by one: cheaper than Arrow for some hundreds."""
+        cache = self._cache
+        try:
+            return np.array([cache[type(value)][value] for value in values], np.int32)
+        except KeyError:
+            checked = [plain(value, row=row) for row, value in enumerate(values, 1)]
+        if sum(map(len, cache.values())) > _CACHED:
+            for known in cache.values():
+                known.clear()
+        new = [value for value in checked if value not in cache[type(value)]]
+        self._remember([value for value in new if not isinstance(value, str)], self._few_scalars)
+        self._remember([value for value in new if isinstance(value, str)], self._few_strings)
+        return np.array([cache[type(value)][value] for value in checked], np.int32)
+
+    def _remember(self, values: list[Value], encode: Callable[[list[Any]], Array]) -> None:
+        for value, found in zip(values, encode(values).tolist() if values else ()):
+            self._cache[type(value)][value] = found
+
+    def _few_scalars(self, values: list[int | float]) -> Array:
+        kinds = np.array([_KINDS[type(value)] for value in values], np.int8)
+        bits = [_BITS.unpack(_DOUBLE.pack(value))[0] if type(value) is float else int(value) for value in values]
+        return self.encode_scalars(kinds, np.array(bits, np.int64))
+
+    def _few_strings(self, values: list[str]) -> Array:
+        encoded = [value.encode() for value in values]
+        bounds = np.array([0, *accumulate(map(len, encoded))], np.int64)
+        return self.encode_strings(read_only(np.frombuffer(b"".join(encoded), np.uint8)), read_only(bounds))
+
+    def _decode_few(self, ids: Array) -> list[Value]:
+        return [
+            self.text(payload) if kind == KIND_STRING else _value(kind, payload)
+            for kind, payload in zip(self.kinds[ids].tolist(), self.payloads[ids].tolist())
+        ]
+
+    def _encode_mixed(self, values: list[Value]) -> Array:
+        out = np.empty(len(values), np.int32)
+        for positions, part in _by_kind(values):
+            out[positions] = self._by_chunk(part, adding=True)
+        return out
+
+    def _by_chunk(self, column: pa.Array | pa.ChunkedArray, *, adding: bool) -> Array:
+        """The ids of a column, chunk by chunk; unless `adding`, unknown constants get -1."""
+        if isinstance(column, pa.Array):
+            return self._ids(normalise(column), adding)
+        first, parts = 1, []
+        for chunk in column.chunks:
+            parts.append(self._ids(normalise(chunk, first_row=first), adding))
+            first += len(chunk)
+        return np.concatenate(parts) if parts else np.empty(0, np.int32)
+
+    def _ids(self, array: pa.Array, adding: bool) -> Array:
+        """The ids of a normalised Arrow array."""
+        kind = array.type
+        if pa.types.is_dictionary(kind):
+            ids: Array = self._ids(array.dictionary, adding)[array.indices.to_numpy()]
+            return ids
+        if pa.types.is_union(kind):
+            return self._union(array, adding)
+        if pa.types.is_large_string(kind):
+            return self._string_ids(array, adding)
+        if pa.types.is_boolean(kind):
+            return self._scalar_ids(KIND_BOOL, array.to_numpy(zero_copy_only=False).astype(np.int64), adding)
+        if pa.types.is_floating(kind):
+            return self._scalar_ids(KIND_FLOAT, array.to_numpy().view(np.int64), adding)
+        return self._scalar_ids(KIND_INT, array.to_numpy(), adding)
+
+    def _union(self, array: pa.Array, adding: bool) -> Array:
+        out = np.empty(len(array), np.int32)
+        codes, offsets = array.type_codes.to_numpy(), array.offsets.to_numpy()
+        for number, code in enumerate(array.type.type_codes):
+            chosen = codes == code
+            out[chosen] = self._ids(array.field(number), adding)[offsets[chosen]]
+        return out
+
+    def _scalar_ids(self, kind: int, payloads: Array, adding: bool) -> Array:
+        if not adding:
+            out = np.empty(payloads.size, np.int32)
+            kernels.lookup_scalars(kind, read_only(payloads), out, self.kinds, self.payloads, self.scalar_table)
+            return out
+        if kind == KIND_INT and payloads.size >= 4096:
+            low, high = int(payloads.min()), int(payloads.max())
+            if high - low <= 4 * payloads.size:
+                return self.encode_dense(payloads, low, high)
+        return self.encode_scalars(np.array([kind], np.int8), payloads)
+
+    def _string_ids(self, array: pa.Array, adding: bool) -> Array:
+        _, bounds_buffer, data_buffer = array.buffers()
+        if len(array) == 0:
+            return np.empty(0, np.int32)
+        bounds = read_only(np.frombuffer(bounds_buffer, np.int64)[array.offset : array.offset + len(array) + 1])
+        data = read_only(np.frombuffer(data_buffer if data_buffer is not None else b"", np.uint8))
+        if adding:
+            return self.encode_strings(data, bounds)
+        out = np.empty(len(array), np.int32)
+        kernels.lookup_strings(data, bounds, out, self.payloads, self.string_table, self.heap, self.offsets)
+        return out
+
+    def _column(self, ids: Array, kind: int) -> pa.Array:
+        """The constants of ids that are all of one kind, as Arrow."""
+        payloads = self.payloads[ids]
+        if kind == KIND_INT:
+            return pa.array(payloads)
+        if kind == KIND_FLOAT:
+            return pa.array(payloads.view(np.float64))
+        if kind == KIND_BOOL:
+            return pa.array(payloads.astype(np.bool_))
+        taken = self.strings().take(pa.array(payloads))
+        return taken if taken.nbytes >= 2**31 else taken.cast(pa.string())
+
+
+def _value(kind: int, payload: int) -> Value:
+    """A number or bool as Python knows it."""
+    if kind == KIND_INT:
+        return payload
+    return bool(payload) if kind == KIND_BOOL else float(_DOUBLE.unpack(_BITS.pack(payload))[0])
+
+
+def _by_kind(values: list[Value]) -> list[tuple[Any, pa.Array]]:
+    """Checked values that mix types, as one Arrow array per type with its positions."""
+    types = list(map(type, values))
+    found = set(types)
+    if len(found) == 1:
+        return [(slice(None), from_values(values))]
+    parts: list[tuple[Any, pa.Array]] = []
+    for kind in sorted(found, key=lambda kind: kind.__name__):
+        positions = [position for position, its in enumerate(types) if its is kind]
+        parts.append((positions, from_values([values[position] for position in positions])))
+    return parts

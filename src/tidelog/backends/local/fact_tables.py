@@ -1,0 +1,105 @@
+"""Facts as users see them: tables that decode when they are read.
+
+What      : `LocalTable`, facts that will not change any more; `LiveTable`, a relation as of the last commit.
+Idea      : length and membership cost nothing or one look-up; values are decoded column by column, only when asked for.
+Invariant : iteration gives every fact once, as a tuple of Python values.
+Never     : no marks are changed and no constant is added here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.relation import Relation
+from tidelog.language.terms import Value
+from tidelog.planning.views import OLD
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_PAGE = 1 << 14
+
+
+class LocalTable:
+    """Facts that will not change: encoded rows and the dictionary that decodes them."""
+
+    def __init__(self, rows: Array, arity: int, dictionary: Dictionary) -> None:
+        self.rows = rows[:, :arity]
+        self._dictionary = dictionary
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[Value, ...]]:
+        for start in range(0, len(self.rows), _PAGE):
+            page = self.rows[start : start + _PAGE]
+            if not page.shape[1]:
+                yield from [()] * len(page)
+                continue
+            yield from zip(*(self._dictionary.decode(page[:, column]) for column in range(page.shape[1])))
+
+    def __contains__(self, fact: object) -> bool:
+        ids = _encoded(fact, self.rows.shape[1], self._dictionary)
+        return ids is not None and bool(np.any(np.all(self.rows == ids, axis=1)))
+
+    def __repr__(self) -> str:
+        few = [repr(fact) for _, fact in zip(range(5), self)]
+        more = [f"... {len(self) - 5} more"] if len(self) > 5 else []
+        return f"{{{', '.join(few + more)}}}"
+
+    def to_arrow(self) -> pa.Table:
+        """The facts as an Arrow table with columns c0, c1, ..."""
+        columns = {f"c{at}": self._dictionary.decode_arrow(self.rows[:, at]) for at in range(self.rows.shape[1])}
+        return pa.table(columns) if columns else pa.table({"c": pa.nulls(len(self.rows))}).select([])
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The facts as a pandas DataFrame."""
+        return self.to_arrow().to_pandas()
+
+
+class LiveTable:
+    """A relation as of the last commit."""
+
+    def __init__(self, relation: Relation, dictionary: Dictionary) -> None:
+        self._relation = relation
+        self._dictionary = dictionary
+
+    def __len__(self) -> int:
+        return self._relation.alive
+
+    def __iter__(self) -> Iterator[tuple[Value, ...]]:
+        return iter(self.snapshot())
+
+    def __contains__(self, fact: object) -> bool:
+        ids = _encoded(fact, self._relation.arity, self._dictionary)
+        if ids is None:
+            return False
+        row = ids if len(ids) else np.zeros(1, np.int32)
+        return len(self._relation.find(np.ascontiguousarray(row[None, :]), OLD)) == 1
+
+    def to_arrow(self) -> pa.Table:
+        """The facts as an Arrow table with columns c0, c1, ..."""
+        return self.snapshot().to_arrow()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The facts as a pandas DataFrame."""
+        return self.snapshot().to_pandas()
+
+    def snapshot(self) -> LocalTable:
+        """The facts as they are now, for good."""
+        chosen = self._relation.select(OLD)
+        return LocalTable(self._relation.rows[chosen], self._relation.arity, self._dictionary)
+
+
+def _encoded(fact: object, arity: int, dictionary: Dictionary) -> Array | None:
+    """The ids of a fact, or None if it has another shape or a constant that is nowhere."""
+    if not isinstance(fact, tuple | list) or len(fact) != arity:
+        return None
+    ids = dictionary.lookup(fact)
+    return None if np.any(ids < 0) else np.asarray(ids)

@@ -1,0 +1,394 @@
+"""A plan made ready for the join machine.
+
+What      : translates a plan with its views into the machine's integers once, and runs it in bounded chunks.
+Idea      : a plan is cut into segments at its arithmetic; the machine runs the joins of a segment, compiled column
+            functions do the arithmetic on the table that comes out, and the next segment is driven by that table.
+Invariant : addresses are refreshed whenever a relation's arrays may have moved; no table exceeds CHUNK rows.
+Never     : no insertion of facts and no choice of plan.
+
+Registers: 0 is the position of the driving row, then the slots, then the rows matched by each join, then constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tidelog.backends.local.constants import functions
+from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.local.joins import machine, single_join
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.relation import Relation
+from tidelog.planning.plan import (
+    Absent,
+    Apply,
+    Bind,
+    Column,
+    Compute,
+    Expression,
+    Ignore,
+    Join,
+    Known,
+    Literally,
+    Plan,
+    Slot,
+    Step,
+    Test,
+    key_columns,
+)
+from tidelog.planning.views import Matching, View
+
+CHUNK = 1 << 16
+
+
+@dataclass(slots=True)
+class _Segment:
+    """Steps for the machine, then arithmetic on what they give."""
+
+    steps: list[Step] = field(default_factory=list)
+    arithmetic: list[Test | Compute] = field(default_factory=list)
+    loads: Array = field(default_factory=lambda: np.empty((0, 3), np.int64))
+    code: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    starts: Array = field(default_factory=lambda: np.empty(0, np.int64))
+    uses: list[tuple[int, Relation, tuple[int, ...]]] = field(default_factory=list)
+    scans: list[tuple[int, Relation]] = field(default_factory=list)
+    column: int = -1
+    scratch: Array = field(default_factory=lambda: np.empty(single_join.SCRATCH, np.int64))
+    epoch: int = -1
+
+
+class Executable:
+    """One plan over given views, able to run any number of times."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        matching: Matching,
+        own: frozenset[str],
+        relation_of: Callable[[str, int], Relation],
+        dictionary: Dictionary,
+    ) -> None:
+        self.plan = plan
+        self._matching = matching
+        self.own = own
+        self._relation_of = relation_of
+        self._dictionary = dictionary
+        self._constants: dict[Literally, int] = {}
+        self.joins = [step for step in plan.steps if isinstance(step, Join)]
+        self._join_at = {step.literal: at for at, step in enumerate(self.joins)}
+        self._joined = [relation_of(join.relation, len(join.columns)) for join in self.joins]
+        self._width = 1 + plan.slots + len(self.joins)
+        self._segments = self._assemble()
+        self._registers = np.zeros(self._width + len(self._constants), np.int64)
+        for constant, register in self._constants.items():
+            self._registers[register] = dictionary.encode([constant.value])[0]
+        self._head_is_plain = all(not isinstance(part, Apply) for part in plan.head)
+        self._is_direct = len(self._segments) == 1 and not self._segments[0].arithmetic
+        self._head = np.array([self._register(part) for part in plan.head if not isinstance(part, Apply)], np.int64)
+
+    @property
+    def is_simple(self) -> bool:
+        """Whether the plan is one program for the machine that gives heads with columns, without arithmetic."""
+        return self._is_direct and self._head_is_plain and len(self._head) > 0
+
+    @property
+    def relations(self) -> list[Relation]:
+        """The relations that the plan looks into."""
+        return [relation for segment in self._segments for _, relation, _ in segment.uses]
+
+    @property
+    def scans(self) -> bool:
+        """Whether the plan goes through a whole relation."""
+        return any(segment.scans for segment in self._segments)
+
+    def pack(self) -> tuple[Array, Array, Array, Array, Array]:
+        """The parts of a simple plan's program: loads, code, starts, registers and the registers of the head."""
+        segment = self._segments[0]
+        return segment.loads, segment.code, segment.starts, self._registers, self._head
+
+    def move_to(self, code: Array) -> None:
+        """From now on the program's code is kept here, where others can run it, too."""
+        self._segments[0].code = code
+
+    def note_sizes(self) -> None:
+        """Write the sizes of the relations that are gone through into the program."""
+        for segment in self._segments:
+            self._note_sizes(segment)
+
+    def refresh(self) -> None:
+        """Write the current addresses of arrays into the program."""
+        for segment in self._segments:
+            self._refresh(segment)
+
+    def is_futile(self) -> bool:
+        """Whether an atom's relation holds nothing at all: then there is no instance, and no index is worth making."""
+        return any(not relation.count for relation in self._joined)
+
+    def heads(self, driving: Array) -> Iterator[Array]:
+        """The heads of all instances, in chunks; a head that several instances derive comes several times."""
+        if self._head_is_plain:
+            return self._chunks(driving, self._head, machine.UNLIMITED)
+        return self._computed_heads(driving)
+
+    def _computed_heads(self, driving: Array) -> Iterator[Array]:
+        for table in self._chunks(driving, np.arange(self._width), machine.UNLIMITED):
+            yield _stacked([self._evaluate(part, table) for part in self.plan.head], len(table))
+
+    def bodies(self, driving: Array, joins: Sequence[int], limit: int) -> Iterator[Array]:
+        """For each instance the position of its driving row and the rows matched by the given joins."""
+        rows = [1 + self.plan.slots + join for join in joins]
+        return self._chunks(driving, np.array([0, *rows]), limit if len(self._segments) == 1 else machine.UNLIMITED)
+
+    def instances(self, driving: Array, joins: Sequence[int]) -> Iterator[tuple[Array, Array]]:
+        """For each instance its head; and the position of its driving row with the rows matched by the given joins."""
+        rows = [0, *(1 + self.plan.slots + join for join in joins)]
+        if self._head_is_plain:
+            head = len(self._head)
+            for table in self._chunks(driving, np.array([*self._head, *rows]), machine.UNLIMITED):
+                yield np.ascontiguousarray(table[:, :head]), table[:, head:]
+            return
+        for table in self._chunks(driving, np.arange(self._width), machine.UNLIMITED):
+            columns = [self._evaluate(part, table) for part in self.plan.head]
+            yield _stacked(columns, len(table)), table[:, rows]
+
+    # -- running ---------------------------------------------------------------------------------------------------
+
+    def _chunks(self, driving: Array, chosen: Array, limit: int) -> Iterator[Array]:
+        """The chosen registers of all matches."""
+        if self._is_direct:
+            return self._machine(self._segments[0], driving, chosen, limit)
+        return self._run(0, driving, chosen, limit)
+
+    def _run(self, number: int, driving: Array, chosen: Array, limit: int) -> Iterator[Array]:
+        """Run one segment, and for each of its tables the segments after it."""
+        segment = self._segments[number]
+        is_last = number == len(self._segments) - 1
+        direct = is_last and not segment.arithmetic
+        wanted = chosen if direct else np.arange(self._width, dtype=np.int64)
+        for table in self._machine(segment, driving, wanted, limit if direct else machine.UNLIMITED):
+            if direct:
+                yield table
+                continue
+            passed = self._arithmetic(segment.arithmetic, table)
+            if is_last or not len(passed):  # nothing is passed on as well: whoever watches over budgets is asked then
+                yield _stacked([self._column(passed, register) for register in chosen], len(passed))
+            else:
+                yield from self._run(number + 1, passed, chosen, limit)
+
+    def _machine(self, segment: _Segment, driving: Array, chosen: Array, limit: int) -> Iterator[Array]:
+        registers = self._registers.copy()
+        cursors = np.zeros(2 * len(segment.starts), np.int64)
+        state = np.array(machine.START, np.int64)
+        count, room = len(driving), min(CHUNK, max(256, 4 * len(driving)))
+        self._note_sizes(segment)
+        is_single = segment.column >= 0 and limit == machine.UNLIMITED
+        while state[machine.POSITION] < count:
+            self._refresh(segment)
+            table = np.empty((room, len(chosen)), np.int32)
+            loads, code, starts = segment.loads, segment.code, segment.starts
+            if is_single:
+                written = single_join.run(
+                    driving, loads, segment.column, code, 0, registers, cursors, state, chosen, table, segment.scratch
+                )
+            else:
+                written = machine.run(
+                    driving, loads, code, starts, registers, cursors, state, limit, machine.FUEL, chosen, table
+                )
+            yield table[:written]
+            room = CHUNK
+
+    def _note_sizes(self, segment: _Segment) -> None:
+        for at, relation in segment.scans:
+            segment.code[at + machine.COUNT] = relation.count
+
+    def _refresh(self, segment: _Segment) -> None:
+        epoch = 0
+        for use in segment.uses:
+            epoch += use[1].epoch
+        if epoch == segment.epoch:
+            return
+        for at, relation, columns in segment.uses:
+            code = segment.code
+            if columns and len(columns) < relation.rows.shape[1]:
+                index = relation.index(columns)
+                code[at + machine.SLOTS] = index.slots.ctypes.data
+                code[at + machine.ROOM] = len(index.slots) - 1
+                code[at + machine.LINKS] = index.links.ctypes.data
+            else:
+                code[at + machine.SLOTS] = relation.slots.ctypes.data
+                code[at + machine.ROOM] = len(relation.slots) - 1
+            code[at + machine.ROWS] = relation.rows.ctypes.data
+            code[at + machine.MARKS] = relation.marks.ctypes.data
+        segment.epoch = sum(relation.epoch for _, relation, _ in segment.uses)
+
+    def _arithmetic(self, operations: Sequence[Test | Compute], table: Array) -> Array:
+        for operation in operations:
+            if not len(table):
+                return table
+            match operation:
+                case Test(op, left, right):
+                    one, other = self._evaluate(left, table), self._evaluate(right, table)
+                    table = table[functions.compare(self._dictionary, op, one, other)]
+                case Compute(slot, expression):
+                    table[:, 1 + slot.number] = self._evaluate(expression, table)
+        return np.ascontiguousarray(table)
+
+    def _evaluate(self, expression: Expression, table: Array) -> Array:
+        match expression:
+            case Slot(number):
+                return np.ascontiguousarray(table[:, 1 + number])
+            case Literally():
+                return self._column(table, self._register(expression))
+            case Apply(function, arguments):
+                columns = [self._evaluate(argument, table) for argument in arguments]
+                return functions.apply(self._dictionary, function, columns)
+
+    def _column(self, table: Array, register: int) -> Array:
+        """A register as a column: part of the table, or a constant repeated."""
+        if register < self._width:
+            return np.ascontiguousarray(table[:, register])
+        return np.full(len(table), self._registers[register], np.int32)
+
+    # -- translation -----------------------------------------------------------------------------------------------
+
+    def _assemble(self) -> list[_Segment]:
+        segments = [_Segment()]
+        for step in self.plan.steps:
+            if _is_arithmetic(step):
+                segments[-1].arithmetic.append(step)  # type: ignore[arg-type]
+                continue
+            if segments[-1].arithmetic:
+                segments.append(_Segment())
+            segments[-1].steps.append(step)
+        for expression in self.plan.head:
+            self._constant_registers(expression)
+        for number, segment in enumerate(segments):
+            self._translate(segment, is_first=number == 0)
+        return segments
+
+    def _translate(self, segment: _Segment, *, is_first: bool) -> None:
+        if is_first:
+            segment.loads = self._driver_loads()
+        else:
+            every = np.arange(self._width)
+            segment.loads = np.column_stack([every, every, np.full(self._width, machine.BIND)]).astype(np.int64)
+        for operation in segment.arithmetic:
+            match operation:
+                case Test(_, left, right):
+                    self._constant_registers(left)
+                    self._constant_registers(right)
+                case Compute(_, expression):
+                    self._constant_registers(expression)
+        code: list[int] = []
+        starts: list[int] = []
+        for step in segment.steps:
+            for block in self._blocks(step, segment, len(code)):
+                starts.append(len(code))
+                code.extend(block)
+        segment.code = np.array(code, np.int64)
+        segment.starts = np.array(starts, np.int64)
+        segment.column = single_join.looked_up_column(segment.loads, segment.code, segment.starts)
+
+    def _driver_loads(self) -> Array:
+        loads = []
+        for position, column in enumerate(self.plan.columns):
+            match column:
+                case Known(source):
+                    loads.append((position, self._register(source), machine.CHECK))
+                case Bind(slot):
+                    loads.append((position, 1 + slot.number, machine.BIND))
+                case Ignore():
+                    continue
+                case _:
+                    loads.append((position, 1 + column.slot.number, machine.CHECK))
+        loads.sort(key=lambda load: load[1] < self._width)  # constants first: most rows that do not fit differ there
+        return np.array(loads, np.int64).reshape(-1, 3)
+
+    def _blocks(self, step: Step, segment: _Segment, at: int) -> Iterator[list[int]]:
+        match step:
+            case Join(relation, columns, literal, is_before):
+                view = self._matching.view(is_before=is_before, is_lower=relation not in self.own)
+                register = 1 + self.plan.slots + self._join_at[literal]
+                yield self._atom(relation, columns, view, segment, at, register)
+            case Absent(relation, columns, _, is_before):
+                for view in self._matching.absent(is_before=is_before):
+                    block = self._atom(relation, columns, view, segment, at, -1)
+                    block[machine.OPERATION] += machine.ABSENT_SCAN
+                    at += len(block)
+                    yield block
+            case Test(op, left, right):
+                operation = machine.EQUAL if op == "=" else machine.DIFFERENT
+                yield _simple(operation, self._register(left), self._register(right))
+            case Compute(slot, expression):
+                yield _simple(machine.COPY, 1 + slot.number, self._register(expression))
+
+    def _atom(
+        self, name: str, columns: tuple[Column, ...], view: View, segment: _Segment, at: int, register: int
+    ) -> list[int]:
+        relation = self._relation_of(name, len(columns))
+        keys = key_columns(columns)
+        if not keys:
+            operation = machine.SCAN
+            segment.scans.append((at, relation))
+        elif len(keys) == relation.rows.shape[1]:
+            operation = machine.WHOLE
+        else:
+            operation = machine.CHAIN_ONE if len(keys) == 1 else machine.CHAIN_MORE
+        segment.uses.append((at, relation, keys))
+        pairs: list[int] = []
+        actions: list[int] = []
+        for position, column in enumerate(columns):
+            match column:
+                case Known(source):
+                    pairs.extend((position, self._register(source)))
+                case Ignore():
+                    continue
+                case _:
+                    kind = machine.BIND if isinstance(column, Bind) else machine.CHECK
+                    actions.extend((position, 1 + column.slot.number, kind))
+        block = [0] * machine.DETAILS
+        block[machine.OPERATION] = operation
+        block[machine.ARITY] = relation.rows.shape[1]
+        block[machine.CARE], block[machine.WANT] = view.care, view.want
+        block[machine.ROW_REGISTER] = register
+        block[machine.KEY_PAIRS], block[machine.ACTIONS] = len(pairs) // 2, len(actions) // 3
+        return block + pairs + actions
+
+    def _register(self, source: Expression) -> int:
+        if isinstance(source, Slot):
+            return 1 + source.number
+        assert isinstance(source, Literally)
+        return self._constants.setdefault(source, self._width + len(self._constants))
+
+    def _constant_registers(self, expression: Expression) -> None:
+        """Give every constant of an expression a register before the registers are made."""
+        match expression:
+            case Literally():
+                self._register(expression)
+            case Apply(_, arguments):
+                for argument in arguments:
+                    self._constant_registers(argument)
+
+
+def _stacked(columns: Sequence[Array], rows: int) -> Array:
+    """Columns as a table, which may have no columns."""
+    return np.column_stack(columns).astype(np.int32, copy=False) if columns else np.empty((rows, 0), np.int32)
+
+
+def _simple(operation: int, one: int, other: int) -> list[int]:
+    block = [0] * machine.DETAILS
+    block[machine.OPERATION] = operation
+    return [*block, one, other]
+
+
+def _is_arithmetic(step: Step) -> bool:
+    """Whether a step needs the values behind ids; equality of constants does not."""
+    match step:
+        case Test(op, left, right):
+            return op not in ("=", "!=") or isinstance(left, Apply) or isinstance(right, Apply)
+        case Compute(_, expression):
+            return isinstance(expression, Apply)
+        case _:
+            return False

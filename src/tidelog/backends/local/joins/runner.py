@@ -1,0 +1,121 @@
+"""Executables at work.
+
+What      : runs executables over driving rows, hands the heads on, and counts the derivations by rule and phase.
+Idea      : few driving rows go through all rules in one kernel call (bundle.py), many through one rule after another.
+Invariant : budgets are asked before and after every table; an error names the rule that it happened in.
+Never     : no facts are stored here, and no plan is chosen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+
+from tidelog.backends.local.joins.bundle import MOST_DRIVING, scratch
+from tidelog.backends.local.joins.executable import Executable
+from tidelog.backends.local.joins.preparation import Crew, Preparation
+from tidelog.backends.local.joins.watched import watched
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.relation import Relation
+from tidelog.planning.lowered import LoweredRule
+from tidelog.planning.plan import Driver
+from tidelog.planning.views import Mark, Matching, View
+
+_MANY_FACTS, _SAMPLE = 4096, 64
+"""From how many facts on orders of joins race, and over how many of them."""
+Sink = Callable[[LoweredRule, Array], None]
+"""Takes the heads that a rule derives, a chunk at a time."""
+
+
+class Runner:
+    """Runs executables under watch."""
+
+    def __init__(self) -> None:
+        self.relations: dict[str, Relation] = {}
+        self.derivations: Counter[tuple[str, str]] = Counter()
+        self.on_progress: Callable[[], None] = lambda: None
+        self._scratch = scratch()
+
+    def _run(self, crew: Crew, driving: Array, phase: str, sink: Sink) -> None:
+        """The heads of everything that the rows drive: of few rows at once, of many rule by rule."""
+        alone = crew.everyone
+        if crew.bundle is not None and len(driving) <= MOST_DRIVING:
+            self.on_progress()
+            matches = crew.bundle.matches(driving, self._scratch)
+            for executable, count in matches.hits:
+                self.derivations[executable.plan.rule.key, phase] += count
+            for rule, heads in matches.tables:
+                sink(rule, heads)
+            alone = [*crew.others, *matches.unfinished]
+        for executable in [executable for executable in alone if not executable.is_futile()]:
+            self._feed(executable.plan.rule, executable, driving, phase, sink)
+
+    def _feed(self, rule: LoweredRule, executable: Executable, driving: Array, phase: str, sink: Sink) -> None:
+        derived = 0
+        for table in watched(rule, self.on_progress, executable.heads(driving)):
+            if len(table):
+                derived += len(table)
+                sink(rule, with_columns(table))
+        if derived:
+            self.derivations[rule.key, phase] += derived
+
+    def _proved(self, crew: Crew, driving: Array, phase: str) -> Array:
+        """Which of the rows are the head of an instance."""
+        self.on_progress()
+        proved, alone = np.zeros(len(driving), np.bool_), crew.others
+        if crew.bundle is not None:
+            proofs = crew.bundle.proved(driving)
+            proved, alone = proofs.proved, [*proofs.unfinished, *alone]
+            for executable, count in proofs.hits:
+                self.derivations[executable.plan.rule.key, phase] += count
+        for executable in alone:
+            waiting = np.flatnonzero(~proved)
+            if not len(waiting):
+                break
+            rule = executable.plan.rule
+            for table in watched(rule, self.on_progress, executable.bodies(driving[waiting], (), 1)):
+                proved[waiting[table[:, 0]]] = True
+            self.derivations[rule.key, phase] += len(waiting) - int(np.count_nonzero(~proved))
+        return proved
+
+    def _provers(self, prepared: Preparation, name: str, rows: Array, matching: Matching) -> Crew:
+        """Who looks for supports of the facts. For many facts, orders of joins race on a sample of them.
+
+        How much there is to look at depends on what this very update has taken away; estimates do not know that.
+        """
+        usual = prepared.crew(name, Driver.HEAD, matching)
+        rivals = prepared.rivals(name, matching) if len(rows) >= _MANY_FACTS else None
+        if rivals is None or rivals.bundle is None or usual.bundle is None:
+            return usual
+        sample = self.relations[name].rows[rows[:: len(rows) // _SAMPLE]]
+        ours, theirs = usual.bundle.proved(sample), rivals.bundle.proved(sample)
+        if ours.unfinished or theirs.unfinished or not np.any(theirs.looked < ours.looked):
+            return usual
+        return prepared.mixed(name, matching, tuple((theirs.looked < ours.looked).tolist()))
+
+    def _expand(
+        self,
+        rule: LoweredRule,
+        executable: Executable,
+        driving: Array,
+        limit: int,
+        bodies: View,
+        add: Mark,
+        found: dict[str, list[Array]],
+    ) -> Array:
+        own = [at for at, join in enumerate(executable.joins) if join.relation in executable.own]
+        counts = np.zeros(len(driving), np.int64)
+        for table in watched(rule, self.on_progress, executable.bodies(driving, own, limit)):
+            counts += np.bincount(table[:, 0], minlength=len(driving))
+            for column, at in enumerate(own, start=1):
+                name = executable.joins[at].relation
+                rows = self.relations[name].restrict(np.ascontiguousarray(table[:, column]), bodies, add)
+                found.setdefault(name, []).append(rows)
+        return counts
+
+
+def with_columns(table: Array) -> Array:
+    """Facts without columns are stored with one that is always 0."""
+    return table if table.shape[1] else np.zeros((len(table), 1), np.int32)

@@ -1,0 +1,98 @@
+"""Small rounds, one after the other, in one kernel call.
+
+What      : drives a bundle with facts of a relation whose heads are facts of the same relation, stores or finds the
+            heads, passes marks on, and goes on with the heads that were found.
+Idea      : an update that reaches a few facts through many rounds spends its time between kernels; here it stays
+            inside one. See maintenance/rounds.py for what a round is.
+Invariant : a round is done wholly or not at all, except that its driving facts may have their marks for driving, which
+            giving again changes nothing. Arrays never grow here; a round that needs more room is left to the caller.
+Never     : no bundle that goes through whole relations, because these grow meanwhile.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tidelog.backends.local.joins.bundle import MOST_DRIVING, UNFINISHED, Bundle, run_all
+from tidelog.backends.local.kernels.compiled import Array, Int, allocating
+from tidelog.backends.local.relations import relation_kernels
+from tidelog.backends.local.relations.relation import Relation
+from tidelog.maintenance.rounds import Passing
+from tidelog.planning.views import Mark, View
+
+_MOST_FOUND, _LEAST_ROOM = 1 << 13, 1 << 4
+_FUEL = 1 << 16
+"""How many candidates a call looks at before it lets others ask whether to go on."""
+_NOW = int(Mark.NOW)
+_CARE, _WANT, _FOUND, _ADD, _REMOVE, _AFTER, _IS_OPEN = range(7)
+
+
+@allocating
+def _sweep(
+    reached: Array, count: Int, room: Int, parts: Array, order: Array, arrays: tuple[Array, ...], totals: Array,
+    table: Array, lent: tuple[Array, ...], how: Array,
+) -> tuple[Int, Int, Int]:  # fmt: skip
+    """Rounds from the first `count` of the facts reached on, to which those found are added.
+
+    Returns how many rounds were done, and from where to where the facts are that drive the next round.
+    """
+    rows, marks, slots, indexes, counters, journal, ahead = lent
+    start, stop, rounds, fuel = np.int64(0), np.int64(count), np.int64(0), np.int64(_FUEL)
+    counts = np.empty(order.shape[0], np.int64)
+    while start < stop and stop - start <= MOST_DRIVING and fuel > 0:
+        driving = np.empty((stop - start, rows.shape[1]), np.int32)
+        for i in range(stop - start):
+            for column in range(rows.shape[1]):
+                driving[i, column] = rows[reached[start + i], column]
+        going = reached[start:stop]
+        relation_kernels.mark_rows(going, marks, counters, journal, how[_ADD], how[_REMOVE])
+        used, looked = run_all(driving, parts, order, arrays, counts, table, fuel)
+        fuel -= looked
+        heads = table[:used].reshape((used // rows.shape[1], rows.shape[1]))
+        room -= heads.shape[0]
+        if room < 0 or np.any(counts == UNFINISHED):
+            break
+        if how[_IS_OPEN]:
+            found = relation_kernels.store_rows(
+                heads, rows, marks, slots, indexes, counters, journal, how[_CARE], how[_WANT], how[_FOUND],
+                reached[stop:], ahead,
+            )  # fmt: skip
+        else:
+            found = relation_kernels.find_rows(
+                heads, rows, marks, slots, counters, journal, how[_CARE], how[_WANT], how[_FOUND], reached[stop:], ahead
+            )
+        relation_kernels.mark_rows(going, marks, counters, journal, 0, how[_AFTER])
+        for i in range(order.shape[0]):
+            totals[i] += counts[i]
+        start, stop = stop, stop + found
+        rounds += 1
+    return rounds, start, stop
+
+
+class Swept(NamedTuple):
+    """What some rounds gave."""
+
+    found: Array
+    driving: Array
+    rounds: int
+    hits: list[tuple[str, int]]
+    """How many instances a rule had, by its key."""
+
+
+def sweep(bundle: Bundle, relation: Relation, driving: Array, heads: View, passing: Passing, table: Array) -> Swept:
+    """As many rounds as can be done at once; perhaps none."""
+    count, room = len(driving), min(_MOST_FOUND, max(_LEAST_ROOM, relation.count))
+    programs, epoch = bundle.ready(), relation.epoch  # makes the indexes, which are lent with everything else
+    lent = relation.lend(count, room, heads, baring=not passing.numbers[1] & _NOW)
+    if relation.epoch != epoch:
+        programs = bundle.ready()
+    reached = np.empty(count + room, np.int32)
+    reached[:count] = driving
+    totals = np.zeros(len(programs.order), np.int64)
+    how = np.array((heads.care, heads.want, *passing.numbers, heads.want == 0), np.int64)
+    rounds, start, stop = _sweep(reached, count, room, *programs, totals, table, lent, how)
+    counted = zip(programs.order.tolist(), totals.tolist())
+    hits = [(bundle.executables[at].plan.rule.key, hit) for at, hit in counted if hit]
+    return Swept(reached[count:stop], reached[start:stop], rounds, hits)

@@ -1,0 +1,88 @@
+"""Which stages are counted, and their counts, as one version after the other.
+
+What      : the counts of the stages that a strategy keeps counts for, with commit and rollback.
+Idea      : counts are changed in place and every change hands back what undoes it; the set of counted stages is a value
+            that is replaced, so that a rollback takes the former one back.
+Invariant : after a rollback everything is as at the last commit. Whoever maintains a relation of a counted stage in
+            another way, or as part of another stage, stops its counting first.
+Never     : no count is made here (derivation_counts.py), and nothing is known of rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations import derivation_counts as counting
+from tidelog.backends.local.relations.derivation_counts import Counts
+from tidelog.backends.local.relations.facts import LocalFacts
+from tidelog.backends.local.relations.relation import Relation
+
+
+class Counted:
+    """The counts of all counted stages; a stage is known by its relations."""
+
+    def __init__(self) -> None:
+        self._stages: dict[frozenset[str], dict[str, Counts]] = {}
+        self._before = self._stages
+        self._undo: list[Callable[[], None]] = []
+
+    def __contains__(self, stage: object) -> bool:
+        return stage in self._stages
+
+    def __iter__(self) -> Iterator[tuple[str, Counts]]:
+        """Every counted relation with its counts."""
+        return (pair for counted in self._stages.values() for pair in counted.items())
+
+    def start(self, stage: frozenset[str]) -> None:
+        """Count a stage, from no counts and no ranks on."""
+        self.stop(stage)
+        self._stages = {**self._stages, stage: {}}
+
+    def stop(self, relations: Iterable[str]) -> None:
+        """Forget the stages that have any of these relations."""
+        gone = [stage for stage in self._stages if not stage.isdisjoint(relations)]
+        if gone:
+            for counts in (counts for stage in gone for counts in self._stages[stage].values()):
+                counts.follow_no_longer()
+            self._stages = {stage: counts for stage, counts in self._stages.items() if stage not in gone}
+
+    def of(self, relation: Relation) -> Counts:
+        """The counts of a relation of a counted stage."""
+        stage = next(stage for stage in self._stages if relation.name in stage)
+        found = self._stages[stage].get(relation.name)
+        if found is None:
+            found = self._stages[stage][relation.name] = Counts(relation)
+            found.follow()
+        return found
+
+    def add(self, relation: Relation, facts: Array, rounds: Array, sign: int) -> None:
+        """Add to the counts of facts in their rounds."""
+        self._undo.append(self.of(relation).add(facts, rounds, sign))
+
+    def rank(self, relation: Relation, facts: Array, round_number: int | None) -> None:
+        """Give facts a rank, or none."""
+        self._undo.append(self.of(relation).rank(facts, round_number))
+
+    def due(self, facts: Iterable[tuple[Relation, Array]]) -> tuple[int, LocalFacts, LocalFacts, LocalFacts]:
+        """The facts that have to leave or enter the least round in which one has to, and the others."""
+        number, *moves = counting.due({relation.name: (self.of(relation), rows) for relation, rows in facts})
+        leaving, entering, later = map(LocalFacts, moves)
+        return number, leaving, entering, later
+
+    def commit(self) -> None:
+        """What is counted now stays."""
+        for _, counts in self:
+            counts.tidy()
+        self._before, self._undo = {stage: dict(counted) for stage, counted in self._stages.items()}, []
+
+    def undo(self) -> None:
+        """Take every change since the last commit back, before rows of relations move."""
+        while self._undo:
+            self._undo.pop()()
+        self._stages = self._before
+
+    def follow(self) -> None:
+        """Be told again when rows move, after an undo."""
+        for _, counts in self:
+            counts.follow()

@@ -1,0 +1,181 @@
+"""Derivation counts of facts, by round.
+
+What      : for every fact of a counted relation its rank (the round in which it is first derived) and, per round, the
+            number of instances that derive it.
+Idea      : a count belongs to a cell (fact, round); cells are rows of a small relation of their own, indexed by fact,
+            so that counting is one store and one addition per instance.
+Invariant : counts never go below zero and never overflow; both raise. Everything can be undone until the commit.
+Never     : no decision what a rank means (maintenance/counting.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tidelog.backends.local.kernels.compiled import Array, Int, compiled
+from tidelog.backends.local.kernels.hashing import find_one
+from tidelog.backends.local.kernels.memory import load32
+from tidelog.backends.local.relations.facts import distinct
+from tidelog.backends.local.relations.relation import Relation
+from tidelog.errors import LawError
+from tidelog.planning.views import ANY, Mark
+
+NEVER = np.int64(1 << 40)
+_NEGATIVE, _OVERFLOW = 1, 2
+_GREATEST = np.int64(2**62)
+_LEAST_GARBAGE = 4096
+
+
+@compiled
+def _add(counts: Array, cells: Array, sign: Int) -> Int:
+    wrong = 0
+    for i in range(cells.shape[0]):
+        counts[cells[i]] += sign
+        if counts[cells[i]] < 0:
+            wrong |= _NEGATIVE
+        if counts[cells[i]] > _GREATEST:
+            wrong |= _OVERFLOW
+    return wrong
+
+
+@compiled
+def _first_rounds(facts: Array, slots: Int, room: Int, links: Int, cells: Array, counts: Array, first: Array) -> None:
+    """The least round in which each fact has a count, NEVER if none."""
+    for i in range(facts.shape[0]):
+        least = NEVER
+        end = find_one(slots, room, facts[i])
+        cell = np.int64(-1) if end == -1 else load32(links, end)
+        while cell != -1:
+            if counts[cell] > 0 and cells[cell, 1] < least:
+                least = np.int64(cells[cell, 1])
+            cell = np.int64(-1) if cell == end else load32(links, cell)
+        first[i] = least
+
+
+class Counts:
+    """Ranks and counts of one relation."""
+
+    def __init__(self, relation: Relation) -> None:
+        self._relation = relation
+        self._ranks = np.full(relation.count, NEVER, np.int64)
+        self._cells = Relation(f"@cells of {relation.name}", 2)
+        self._counts = np.zeros(self._cells.count, np.int64)
+        self._churn = 0
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that ranks and counts take."""
+        return self._ranks.nbytes + self._cells.nbytes + self._counts.nbytes
+
+    def add(self, facts: Array, rounds: Array, sign: int) -> Callable[[], None]:
+        """Add to the count of each fact in its round, once per occurrence; returns what undoes it."""
+        table = np.column_stack([facts, rounds]).astype(np.int32)
+        cells = self._cells.store(table, ANY, Mark(0))
+        self._counts = _longer(self._counts, self._cells.count, 0)
+        self._churn += len(cells)
+        wrong = _add(self._counts, cells, sign)
+        if wrong:
+            _add(self._counts, cells, -sign)
+            name = self._relation.name
+            if wrong & _NEGATIVE:
+                raise LawError.of("E902", f"a fact of {name} has fewer derivations than none", remedy="report this")
+            raise LawError.of("E903", f"a fact of {name} has too many derivations to count", remedy="use dred or bf")
+        return lambda: _add(self._counts, cells, -sign)
+
+    def ranks(self, facts: Array) -> Array:
+        """The rank of each fact, NEVER where it has none."""
+        self._ranks = _longer(self._ranks, self._relation.count, NEVER)
+        return self._ranks[facts]
+
+    def rank(self, facts: Array, round_number: int | None) -> Callable[[], None]:
+        """Give the facts a rank, or none; returns what undoes it."""
+        before = self.ranks(facts)
+        self._ranks[facts] = NEVER if round_number is None else round_number
+
+        def undo() -> None:
+            self._ranks[facts] = before
+
+        return undo
+
+    def first_rounds(self, facts: Array) -> Array:
+        """The least round in which each fact has a count, 0 for explicit facts, NEVER if none."""
+        first = np.empty(len(facts), np.int64)
+        index, cells = self._cells.index((0,)), self._cells
+        _first_rounds(
+            facts,
+            index.slots.ctypes.data,
+            len(index.slots) - 1,
+            index.links.ctypes.data,
+            cells.rows,
+            self._counts,
+            first,
+        )
+        first[(self._relation.marks[facts] & int(Mark.EXPLICIT)) != 0] = 0
+        return first
+
+    def tidy(self) -> None:
+        """Between transactions: forget cells without a count when they are many, which takes as many changes."""
+        size = self._cells.count
+        if 2 * self._churn <= max(size, _LEAST_GARBAGE):
+            return
+        self._churn = 0
+        used = np.flatnonzero(self._counts[:size])
+        if size - len(used) > max(len(used), _LEAST_GARBAGE):
+            self._rebuild(self._cells.rows[used], self._counts[used])
+
+    def follow(self) -> None:
+        """Be told when rows of the relation move."""
+        self._relation.on_move = self.moved
+
+    def follow_no_longer(self) -> None:
+        """Whoever is told about moves is kept in memory."""
+        self._relation.on_move = None
+
+    def moved(self, destinations: Array) -> None:
+        """Row i of the relation is now row `destinations[i]`, or gone if that is -1."""
+        self._ranks = _longer(self._ranks, len(destinations), NEVER)
+        size = self._cells.count
+        table, counts = self._cells.rows[:size].copy(), self._counts[:size]
+        table[:, 0] = destinations[table[:, 0]]
+        kept = (table[:, 0] >= 0) & (counts > 0)
+        old = self._ranks[: len(destinations)]
+        self._ranks = np.full(self._relation.count, NEVER, np.int64)
+        alive = destinations >= 0
+        self._ranks[destinations[alive]] = old[alive]
+        self._rebuild(table[kept], counts[kept])
+
+    def _rebuild(self, table: Array, counts: Array) -> None:
+        self._cells = Relation(self._cells.name, 2)
+        cells = self._cells.store(np.ascontiguousarray(table), ANY, Mark(0))
+        self._counts = np.zeros(self._cells.count, np.int64)
+        self._counts[cells] = counts
+
+
+def due(counted: dict[str, tuple[Counts, Array]]) -> tuple[int, dict[str, Array], dict[str, Array], dict[str, Array]]:
+    """Facts whose rank is not their first round: the least such round, who leaves it, who enters it, who is later."""
+    found: dict[str, tuple[Array, Array, Array]] = {}
+    for name, (counts, facts) in counted.items():
+        rows = distinct(facts)
+        rank, first = counts.ranks(rows), counts.first_rounds(rows)
+        is_due = rank != first
+        found[name] = rows[is_due], rank[is_due], first[is_due]
+    events = [np.minimum(rank, first) for _, rank, first in found.values() if len(rank)]
+    if not events:
+        return 0, {}, {}, {}
+    least = int(min(event.min() for event in events))
+    leaving, entering, later = {}, {}, {}
+    for name, (rows, rank, first) in found.items():
+        now = np.minimum(rank, first) == least
+        leaving[name], entering[name], later[name] = rows[now & (rank < first)], rows[now & (rank > first)], rows[~now]
+    return least, leaving, entering, later
+
+
+def _longer(array: Array, size: int, fill: int | np.int64) -> Array:
+    """The array with at least the given length, and some to spare if it has to move."""
+    if len(array) >= size:
+        return array
+    longer = np.full(size * 3 // 2, fill, array.dtype)
+    longer[: len(array)] = array
+    return longer

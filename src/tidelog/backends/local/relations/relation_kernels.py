@@ -1,0 +1,206 @@
+"""What is done to the rows and marks of one relation, compiled.
+
+What      : finding and storing rows, giving and taking marks, collecting rows by view.
+Idea      : a relation's full rows are themselves the keys of a hash table (row_table.py), so every row is stored once;
+            marks tell in which sets it is, and a stored row without marks is simply in none.
+Invariant : every row whose marks change inside a transaction is in the journal once (mark TOUCHED).
+Never     : no growth here: relation.py makes room before it calls.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.backends.local.kernels.compiled import Array, Int, compiled, woven
+from tidelog.backends.local.kernels.hashing import link_all
+from tidelog.backends.local.relations.row_table import BLOCK, append_pairs, append_rows, enter, fetch_rows, probe
+
+TOUCHED = np.uint16(1 << 13)
+COUNT, JOURNALLED = 0, 1
+
+
+@woven
+def _collect(
+    row: Int, marks: Array, counters: Array, journal: Array, care: Int, want: Int, add: Int, found: Array, hits: Int
+) -> Int:
+    """Collect a row if it is in the view, giving it marks; returns how many are collected then."""
+    if marks[row] & care != want:
+        return hits
+    if add != 0:
+        if not marks[row] & TOUCHED:
+            journal[counters[JOURNALLED]] = row
+            counters[JOURNALLED] += 1
+        marks[row] |= np.uint16(add) | TOUCHED
+    found[hits] = row
+    return hits + 1
+
+
+@compiled
+def store_rows(
+    table: Array,
+    rows: Array,
+    marks: Array,
+    slots: Array,
+    indexes: Array,
+    counters: Array,
+    journal: Array,
+    care: Int,
+    want: Int,
+    add: Int,
+    found: Array,
+    ahead: Array,
+) -> Int:
+    """Store the rows of a table and collect those in a view that are not collected yet.
+
+    A row is in the view if `marks & care == want`; it then gets the marks `add`, is journalled and collected in
+    `found`. With `add` = 0 a row that occurs twice is collected twice. `ahead` is scratch space for BLOCK hashes.
+    Returns how many rows are collected.
+    """
+    hits = np.int64(0)
+    for start in range(0, table.shape[0], BLOCK):
+        stop = min(start + BLOCK, table.shape[0])
+        first = counters[COUNT]
+        fetch_rows(table, start, stop, rows, slots, ahead)
+        for at in range(start, stop):
+            row = probe(table, at, ahead[at - start], rows, slots)
+            if row < 0:
+                place, row = -1 - row, counters[COUNT]
+                counters[COUNT] += 1
+                for column in range(rows.shape[1]):
+                    rows[row, column] = table[at, column]
+                marks[row] = 0
+                enter(slots, place, ahead[at - start], row)
+            hits = _collect(row, marks, counters, journal, care, want, add, found, hits)
+        for i in range(indexes.shape[0]):
+            link_all(indexes[i], rows.ctypes.data, rows.shape[1], first, counters[COUNT])
+    return hits
+
+
+@compiled
+def store_new_rows(
+    table: Array,
+    rows: Array,
+    marks: Array,
+    slots: Array,
+    indexes: Array,
+    counters: Array,
+    journal: Array,
+    add: Int,
+    found: Array,
+    ahead: Array,
+) -> Int:
+    """As `store_rows`, with marks to add, where no row that is stored already is in the view: the bulk of most work."""
+    first, arity = counters[COUNT], rows.shape[1]
+    size = rows.itemsize
+    if arity == 2 and table.itemsize == size and table.strides[0] == 2 * size and table.strides[1] == size:
+        count = append_pairs(table.ctypes.data, table.shape[0], rows.ctypes.data, slots, first, ahead)
+    else:
+        count = append_rows(table, rows, slots, first, ahead)
+    for i in range(indexes.shape[0]):
+        link_all(indexes[i], rows.ctypes.data, arity, first, count)
+    start = counters[JOURNALLED]
+    for i in range(count - first):
+        marks[first + i] = np.uint16(add) | TOUCHED
+        journal[start + i] = found[i] = first + i
+    counters[COUNT] = count
+    counters[JOURNALLED] += count - first
+    return count - first
+
+
+@compiled
+def find_rows(
+    table: Array,
+    rows: Array,
+    marks: Array,
+    slots: Array,
+    counters: Array,
+    journal: Array,
+    care: Int,
+    want: Int,
+    add: Int,
+    found: Array,
+    ahead: Array,
+) -> Int:
+    """As `store_rows`, but rows that are not stored are passed over."""
+    hits = np.int64(0)
+    for start in range(0, table.shape[0], BLOCK):
+        stop = min(start + BLOCK, table.shape[0])
+        fetch_rows(table, start, stop, rows, slots, ahead)
+        for at in range(start, stop):
+            row = probe(table, at, ahead[at - start], rows, slots)
+            if row >= 0:
+                hits = _collect(row, marks, counters, journal, care, want, add, found, hits)
+    return hits
+
+
+@compiled
+def collect_rows(
+    chosen: Array, marks: Array, counters: Array, journal: Array, care: Int, want: Int, add: Int, found: Array
+) -> Int:
+    """Collect those of the chosen rows that are in a view, giving them marks."""
+    hits = np.int64(0)
+    for i in range(chosen.shape[0]):
+        hits = _collect(np.int64(chosen[i]), marks, counters, journal, care, want, add, found, hits)
+    return hits
+
+
+@compiled
+def mark_rows(chosen: Array, marks: Array, counters: Array, journal: Array, add: Int, remove: Int) -> None:
+    """Give and take marks."""
+    keep = np.uint16(~remove & 0xFFFF)
+    for i in range(chosen.shape[0]):
+        row = chosen[i]
+        if not marks[row] & TOUCHED:
+            journal[counters[JOURNALLED]] = row
+            counters[JOURNALLED] += 1
+        marks[row] = (marks[row] & keep) | np.uint16(add) | TOUCHED
+
+
+@compiled
+def select_rows(marks: Array, size: Int, care: Int, want: Int, found: Array) -> Int:
+    """All rows in a view."""
+    hits = 0
+    for row in range(size):
+        if marks[row] & care == want:
+            found[hits] = row
+            hits += 1
+    return hits
+
+
+@compiled
+def settle_rows(journal: Array, size: Int, marks: Array, copied: Int, shift: Int, kept: Int) -> tuple[Int, Int]:
+    """End a transaction for the journalled rows.
+
+    The marks `copied` (NOW and EXPLICIT, or OLD and WAS_EXPLICIT) are copied `shift` places down (commit) or up
+    (rollback, negative); of the others only `kept` stay. Returns how many rows came alive and how many died.
+    """
+    born = 0
+    died = 0
+    for i in range(size):
+        row = journal[i]
+        before = marks[row]
+        base = before & np.uint16(copied)
+        copy = base >> np.uint16(shift) if shift > 0 else base << np.uint16(-shift)
+        after = base | copy | (before & np.uint16(kept))
+        marks[row] = after
+        was, now = before & np.uint16(1), after & np.uint16(1)
+        born += now > was
+        died += was > now
+    return born, died
+
+
+@compiled
+def compact_rows(rows: Array, marks: Array, size: Int, alive: Array) -> Int:
+    """Move the rows that carry marks to the front, in order; `alive[i]` is where row i goes, or -1."""
+    count = 0
+    for row in range(size):
+        if marks[row] == 0:
+            alive[row] = -1
+            continue
+        alive[row] = count
+        if row != count:
+            for column in range(rows.shape[1]):
+                rows[count, column] = rows[row, column]
+            marks[count] = marks[row]
+        count += 1
+    return count

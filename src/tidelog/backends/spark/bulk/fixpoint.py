@@ -1,0 +1,287 @@
+"""Bulk work: a whole stage derived on Spark by the compiled kernels of the local backend.
+
+What      : `fixpoint` gives all facts of a stage from its explicit facts and the relations below.
+Idea      : Spark partitions and exchanges, our kernels compute (SPARK.md): facts are spread over shards
+            (plan.py), one Arrow task per shard runs the local fixpoint (shard.py), and facts that belong to
+            other shards are exchanged in rounds until none is. A stage that preserves an argument takes one round,
+            without exchange.
+Invariant : the result is the same for every number of shards, and None rather than wrong: where ids do not carry what
+            a rule computes with, or facts cannot meet, the caller's other path has to do it.
+Cost      : docs/scaling.md. Facts go to the tasks once, and only those that were not there before come back. One Spark
+            job per round, plus one each for relations had in full, hot keys, and the result.
+Departures: from textbook rounds: a shard does not wait for the others while it has something to derive.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import reduce
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+from tidelog.backends.spark.bulk import sizes as bulk_sizes
+from tidelog.backends.spark.bulk.placement import number_of, shard_of, targets_column
+from tidelog.backends.spark.bulk.plan import BulkPlan, Sizes, plan
+from tidelog.backends.spark.bulk.shard_files import ShardFiles
+from tidelog.backends.spark.bulk.shard_rules import IdRules, over_ids
+from tidelog.backends.spark.bulk.shard_tasks import Report, Work, read_reports, rule_keys
+from tidelog.backends.spark.bulk.split import in_steps, is_step
+from tidelog.backends.spark.cluster import frames, table_files
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.errors import BudgetError
+from tidelog.limits import Limits
+from tidelog.planning.lowered import Stage
+
+
+@dataclass(frozen=True)
+class BulkOptions:
+    """What may be tuned.
+
+    Relations below with at most `small` facts, and patterns of the stage's own with at most `few`, are given to every
+    shard; keys are searched for hot ones from `skew_from` facts on.
+    """
+
+    small: int = 5_000_000
+    few: int = 20_000
+    skew_from: int = 1_000_000
+
+    @staticmethod
+    def of(spark: SparkSession) -> BulkOptions:
+        """What the session's settings `spark.tidelog.bulk.<name>` say."""
+        names = (each.name for each in fields(BulkOptions))
+        settings = {name: spark.conf.get(f"spark.tidelog.bulk.{name}", None) for name in names}
+        return BulkOptions(**{name: int(value) for name, value in settings.items() if value is not None})
+
+
+@dataclass
+class BulkStats:
+    """What a bulk run did. The lists have one number per shard."""
+
+    mode: str = ""
+    reason: str = ""
+    rounds: int = 0
+    local_rounds: int = 0
+    jobs: int = 0
+    distributed: int = 0
+    exchanged: int = 0
+    bytes_exchanged: int = 0
+    hot_keys: int = 0
+    facts: list[int] = field(default_factory=list)
+    work: list[int] = field(default_factory=list)
+    derivations: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True)
+class BulkResult:
+    """All facts of every relation of the stage: the seeds, and what `kept` holds of the others (frames.release)."""
+
+    facts: Mapping[str, DataFrame]
+    stats: BulkStats
+    kept: DataFrame
+
+
+Rounds = Callable[[int, int], None]
+"""Called after every round with its number and how many facts were exchanged; may raise to stop."""
+
+
+def fixpoint(
+    jobs: Jobs,
+    stage: Stage,
+    lower: Mapping[str, DataFrame],
+    seeds: Mapping[str, DataFrame],
+    *,
+    partitions: int,
+    sizes: Mapping[str, int] | None = None,
+    limits: Limits | None = None,
+    options: BulkOptions | None = None,
+    on_round: Rounds | None = None,
+) -> BulkResult | None:
+    """All facts of a stage; None if this path cannot derive them (a group rule, functions on strings, ...).
+
+    Every DataFrame has columns c0, c1, ... of ids (ids.py; one column of 0 for a relation without columns) and distinct
+    rows. `lower` are the relations below that the rules read, `seeds` the explicit facts of the stage's own relations,
+    `sizes` the numbers of facts of both as far as they are known.
+    """
+    rules = over_ids(stage)
+    if rules is None:
+        return None
+    chosen = options or BulkOptions()
+    started = jobs.actions
+    known = bulk_sizes.measure(jobs, stage, rules, lower, seeds, sizes or {}, chosen.small, chosen.few)
+    planned = plan(stage, rules, known) or _plan_in_steps(stage, rules, known)
+    if planned is None:
+        return None
+    inputs = {**lower, **seeds}
+    planned = bulk_sizes.with_hot_keys(jobs, planned, inputs, known, partitions, chosen.skew_from)
+    files = None if planned.is_local else _folder(jobs)
+    if files is None and not planned.is_local:
+        return None
+    run = _Run(jobs, planned, inputs, partitions, limits or Limits(), files, on_round)
+    try:
+        found = run.result(started)
+        return found and replace(found, facts={**seeds, **found.facts})
+    finally:
+        if files is not None:
+            files.remove()
+
+
+def _plan_in_steps(stage: Stage, rules: IdRules, sizes: Sizes) -> BulkPlan | None:
+    """A plan for rules whose facts meet nowhere at once: they meet two at a time."""
+    larger, steps = in_steps(stage, rules.rules)
+    return plan(larger, replace(rules, rules=steps), sizes)
+
+
+class _Run:
+    """One bulk run: its plan, its input and what it has done so far."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        planned: BulkPlan,
+        inputs: Mapping[str, DataFrame],
+        shards: int,
+        limits: Limits,
+        files: ShardFiles | None,
+        on_round: Rounds | None,
+    ) -> None:
+        self._jobs, self._plan, self._inputs, self._shards = jobs, planned, inputs, shards
+        self._on_round = on_round
+        width = max(max(arity, 1) for arity in planned.arities.values())
+        whole = self._whole(width)
+        if files is not None:
+            files.write("whole", whole)
+        payload = None if files is not None else _as_bytes(whole)
+        self._work = Work(planned, shards, width, uuid.uuid4().hex, 0, payload, files, limits)
+        self._schema = ", ".join(["tag int", *(f"{name} long" for name in self._work.columns)])
+        hot = {key for delivery in planned.deliveries for key in delivery.hot}
+        mode = "local" if planned.is_local else "exchange"
+        self.stats = BulkStats(mode, planned.reason, facts=[0] * shards, work=[0] * shards, hot_keys=len(hot))
+
+    def result(self, started: int) -> BulkResult | None:
+        """Run to the fixpoint; None if values are needed that ids do not carry."""
+        kept = self._alone() if self._plan.is_local else self._rounds()
+        self.stats.jobs = self._jobs.actions - started
+        if kept is None:
+            return None
+        facts = {}
+        for tag, delivery in enumerate(self._plan.deliveries):
+            if delivery.name == delivery.source and not is_step(delivery.name):
+                columns = frames.names(max(self._plan.arities[delivery.name], 1))
+                derived = kept.where(F.col("tag") == tag).select(*columns)
+                seeds = self._inputs.get(delivery.name)
+                facts[delivery.name] = derived if seeds is None else seeds.select(*columns).unionAll(derived)
+        return BulkResult(facts, self.stats, kept)
+
+    def _alone(self) -> DataFrame | None:
+        """Every shard for itself: one job."""
+        kept = frames.keep(self._jobs, self._delivered().mapInArrow(self._work.alone, self._schema))
+        reports = self._jobs.run(lambda: kept.where(F.col("tag") < 0).select("tag", "c0").toArrow())
+        if self._account(reports) is not None:
+            self.stats.rounds = 1
+            return kept
+        frames.release(kept)
+        return None
+
+    def _rounds(self) -> DataFrame | None:
+        """Rounds until nothing is exchanged, then the facts from the shards' files."""
+        incoming = self._delivered()
+        while True:
+            step = incoming.mapInArrow(self._work.exchange, self._schema).select("tag", "c0")
+            exchanged = self._account(self._jobs.run(step.toArrow))
+            if exchanged is None:
+                return None
+            self.stats.rounds += 1
+            if self._on_round is not None:
+                self._on_round(self.stats.rounds, exchanged)
+            if not exchanged:
+                break
+            self._work = self._work.next_round()
+            incoming = self._exchanged(self._numbers().mapInArrow(self._work.sent, f"shard int, {self._schema}"))
+        return frames.keep(self._jobs, self._numbers().mapInArrow(self._work.results, self._schema))
+
+    def _delivered(self) -> DataFrame:
+        """The input where it is needed: one pass over every relation."""
+        parts = []
+        for source, frame in self._inputs.items():
+            wanted = {tag: one for tag, one in enumerate(self._plan.deliveries) if one.source == source}
+            if wanted:
+                arity = max(self._plan.arities[next(iter(wanted.values())).name], 1)
+                places = targets_column(wanted, [F.col(name) for name in frames.names(arity)], self._shards)
+                placed = frame.select(places.alias("place"), *frames.names(arity))
+                shard = shard_of(F.col("place")).alias("shard")
+                parts.append(self._padded(placed, number_of(F.col("place")), arity, shard))
+        if not parts:
+            parts.append(self._jobs.spark.createDataFrame([], f"shard int, {self._schema}"))
+        return self._exchanged(reduce(DataFrame.unionAll, parts))
+
+    def _exchanged(self, frame: DataFrame) -> DataFrame:
+        return frame.repartitionById(self._shards, F.col("shard")).select("tag", *self._work.columns)
+
+    def _numbers(self) -> DataFrame:
+        """The numbers of the shards, one per partition."""
+        return self._jobs.spark.range(0, self._shards, 1, self._shards)
+
+    def _whole(self, width: int) -> pa.Table:
+        """The relations that every shard has in full."""
+        parts = [
+            self._padded(self._inputs[name], F.lit(tag), max(self._plan.arities[name], 1), width=width)
+            for tag, name in enumerate(sorted(self._plan.whole))
+            if name in self._inputs
+        ]
+        if not parts:
+            return pa.table(
+                {"tag": pa.array([], pa.int32()), **{name: pa.array([], pa.int64()) for name in frames.names(width)}}
+            )
+        return self._jobs.run(lambda: reduce(DataFrame.unionAll, parts).toArrow())
+
+    def _padded(self, frame: DataFrame, tag: Column, arity: int, *first: Column, width: int | None = None) -> DataFrame:
+        names = frames.names(self._work.width if width is None else width)
+        columns = [F.col(name) if at < arity else F.lit(0).cast("long").alias(name) for at, name in enumerate(names)]
+        return frame.select([*first, tag.cast("int").alias("tag"), *columns])
+
+    def _account(self, table: pa.Table) -> int | None:
+        """Take over what the shards report; how many facts they sent, None if they need values."""
+        reports = read_reports(table)
+        stopped = max(reports.get(Report.STOPPED, {}).values(), default=0)
+        if stopped:
+            raise BudgetError.of(
+                f"E{stopped}",
+                "a shard has used up its budget; the last good version is intact",
+                remedy="raise the limit",
+            )
+        if Report.VALUES in reports:
+            return None
+        stats, keys = self.stats, rule_keys(self._plan)
+        sent = sum(reports.get(Report.SENT, {}).values())
+        received = sum(reports.get(Report.RECEIVED, {}).values())
+        stats.distributed += received if not stats.rounds else 0
+        stats.exchanged += sent
+        stats.bytes_exchanged += received * (4 + 8 * self._work.width)
+        stats.local_rounds += max(reports.get(Report.ROUNDS, {}).values(), default=0)
+        for held in (Report.FACTS, Report.NEW):
+            for shard, number in reports.get(held, {}).items():
+                stats.facts[shard] += number
+        for kind, numbers in reports.items():
+            if kind >= Report.RULE and not is_step(keys[kind - Report.RULE]):
+                stats.derivations[keys[kind - Report.RULE]] += sum(numbers.values())
+                for shard, number in numbers.items():
+                    stats.work[shard] += number
+        return sent
+
+
+def _as_bytes(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return sink.getvalue().to_pybytes()  # type: ignore[no-any-return]
+
+
+def _folder(jobs: Jobs) -> ShardFiles | None:
+    """A folder for the shards' files; None if there is none that every executor reaches."""
+    directory = table_files.folder(jobs.spark)
+    return ShardFiles(f"{directory.rstrip('/')}/{uuid.uuid4().hex}") if directory is not None else None

@@ -1,0 +1,65 @@
+"""Which facts of a cold relation the driver has.
+
+What      : per relation and set of columns, the keys all of whose facts are on the driver.
+Idea      : a join asks for the facts with certain values in certain columns; what was brought once stays true, because
+            every later change goes through the driver.
+Invariant : a key is noted only together with the fetch that brings its facts; if that fails, everything is forgotten.
+Never     : no facts and no session.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tidelog.backends.local.joins.row_lookups import distinct_rows
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.relation import Relation
+from tidelog.planning.views import Mark, View
+
+_UNKNOWN = View(outside=Mark.NOW)
+_KNOWN = View(Mark.NOW)
+
+
+class Pages:
+    """What is on the driver."""
+
+    def __init__(self) -> None:
+        self._whole: set[str] = set()
+        self._keys: dict[tuple[str, tuple[int, ...]], Relation] = {}
+
+    def is_whole(self, relation: str) -> bool:
+        """Whether every fact of the relation is on the driver."""
+        return relation in self._whole
+
+    def note_whole(self, relation: str) -> None:
+        """Every fact of the relation is brought now."""
+        self._whole.add(relation)
+        self._keys = {key: registry for key, registry in self._keys.items() if key[0] != relation}
+
+    def forget(self, relation: str) -> None:
+        """Nothing is known about the relation."""
+        self._whole.discard(relation)
+        self._keys = {key: registry for key, registry in self._keys.items() if key[0] != relation}
+
+    def note(self, relation: str, columns: tuple[int, ...], keys: Array) -> Array:
+        """Note keys (local numbers, one row each); those that were not known before."""
+        if relation in self._whole or not len(keys):
+            return keys[:0]
+        keys = self._uncovered(relation, columns, distinct_rows(np.ascontiguousarray(keys)))
+        registry = self._keys.get((relation, columns))
+        if registry is None:
+            registry = self._keys[relation, columns] = Relation(relation, len(columns))
+        new = registry.store(keys, _UNKNOWN, Mark.NOW)  # may move the rows, so they are read afterwards
+        return registry.rows[new]
+
+    def _uncovered(self, relation: str, columns: tuple[int, ...], keys: Array) -> Array:
+        """Keys whose facts have not all come with shorter keys."""
+        for (name, fewer), registry in self._keys.items():
+            if name != relation or len(fewer) >= len(columns) or not set(fewer) <= set(columns) or not len(keys):
+                continue
+            parts = np.ascontiguousarray(keys[:, [columns.index(column) for column in fewer]])
+            known = registry.rows[registry.find(parts, _KNOWN)]
+            if len(known):
+                seen = {tuple(row) for row in known.tolist()}
+                keys = keys[[tuple(row) not in seen for row in parts.tolist()]]
+        return keys

@@ -1,0 +1,144 @@
+"""A relation on Spark: a base and a small overlay.
+
+What      : `ColdRelation` holds the committed facts of one relation: a kept DataFrame (columns of ids and whether the
+            fact is explicit), and the facts that changed since it was made, on the driver.
+Idea      : a usual update changes a handful of facts; they wait in the overlay until they are worth a pass over the
+            base.
+Invariant : a fact is in the relation iff the overlay says so, or the overlay is silent and the base has it. Immutable:
+            every commit makes a new one, so that a version stays readable while the next is made.
+Never     : no marks, no rules, no values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.values import ids
+from tidelog.backends.spark.values.ids import Ids
+
+GONE, DERIVED, EXPLICIT = 0, 1, 2
+"""What an overlay says about a fact."""
+
+Overlay = Mapping[tuple[int, ...], int]
+
+
+@dataclass(frozen=True)
+class ColdRelation:
+    """The committed facts of one relation. A relation without columns has one column that is always 0."""
+
+    name: str
+    arity: int
+    base: DataFrame | None = None
+    based: int = 0
+    size: int = 0
+    overlay: Overlay = field(default_factory=dict)
+    distinct: tuple[int, ...] = ()
+    measured: int = 0
+    """How many facts there were when the distinct values of columns were counted."""
+
+    @property
+    def width(self) -> int:
+        """The number of stored columns."""
+        return max(self.arity, 1)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the stored columns."""
+        return frames.names(self.width)
+
+    def frame(self, jobs: Jobs) -> DataFrame:
+        """All facts: columns of ids, and `explicit`."""
+        present = {fact: state for fact, state in self.overlay.items() if state != GONE}
+        parts = []
+        if self.base is not None:
+            parts.append(self._untouched(jobs, self.base))
+        if present or not parts:
+            parts.append(_listed(jobs, present, self.width))
+        return parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
+
+    def _untouched(self, jobs: Jobs, base: DataFrame) -> DataFrame:
+        if not self.overlay:
+            return base
+        touched = _listed(jobs, self.overlay, self.width).select(*self.columns)
+        return base.join(F.broadcast(touched), self.columns, "left_anti")
+
+    def is_overlaid(self, rows: Ids) -> Array:
+        """Which rows of the base the overlay speaks about."""
+        if not self.overlay or not len(rows):
+            return np.zeros(len(rows), np.bool_)
+        touched = np.array(list(self.overlay), np.int64).reshape(-1, self.width)
+        maybe = np.flatnonzero(np.isin(rows[:, 0], touched[:, 0]))
+        found = np.zeros(len(rows), np.bool_)
+        found[maybe] = [tuple(row) in self.overlay for row in rows[maybe].tolist()]
+        return found
+
+    def changed(self, states: Overlay, growth: int) -> ColdRelation:
+        """The relation after a small change, given the new state of every changed fact."""
+        return replace(self, overlay={**self.overlay, **states}, size=self.size + growth)
+
+    def is_ripe(self, least: int) -> bool:
+        """Whether the overlay has more facts than `least` and is worth a pass over the base."""
+        return len(self.overlay) > max(least, self.based // 20)
+
+    def compacted(self, jobs: Jobs) -> ColdRelation:
+        """The same facts without an overlay; columns are counted anew only when there are twice as many facts."""
+        if self.based and self.size > 2 * self.measured:
+            return rebased(jobs, self.name, self.arity, self.frame(jobs))
+        present = np.array([fact for fact, state in self.overlay.items() if state != GONE], np.int64)
+        fresh = [len(set(column)) for column in present.reshape(-1, self.width).T.tolist()]
+        known = self.distinct or (0,) * self.width
+        partitions = int(jobs.spark.conf.get("spark.sql.shuffle.partitions") or 2)
+        return replace(
+            self,
+            base=frames.keep(jobs, self.frame(jobs).coalesce(partitions)),  # or every overlay adds some for good
+            based=self.size,
+            overlay={},
+            measured=self.measured if self.based else self.size,
+            distinct=tuple(map(max, known, fresh)),
+        )
+
+
+def rebased(jobs: Jobs, name: str, arity: int, facts: DataFrame) -> ColdRelation:
+    """A relation of these facts (columns of ids, `explicit`): one pass to keep them, one to count."""
+    width = max(arity, 1)
+    columns = frames.names(width)
+    kept = frames.keep(jobs, facts.select(*columns, "explicit"))
+    counts = [F.count(F.lit(1)).alias("size")]
+    counts += [F.approx_count_distinct(column, 0.1).alias(f"d{column}") for column in columns]
+    row = jobs.run(lambda: kept.agg(*counts).toArrow()).to_pylist()[0]
+    return ColdRelation(
+        name,
+        arity,
+        kept,
+        row["size"],
+        row["size"],
+        distinct=tuple(row[f"d{column}"] for column in columns),
+        measured=row["size"],
+    )
+
+
+def tags_of(jobs: Jobs, facts: DataFrame, columns: list[str]) -> list[int]:
+    """By column, a bit for every tag that occurs."""
+    if not columns:
+        return []
+    row = jobs.run(lambda: facts.agg(*(F.bit_or(_tag_bit(column)) for column in columns)).collect())[0]
+    return [bits or 0 for bits in row]
+
+
+def _tag_bit(column: str) -> Column:
+    return F.call_function("shiftleft", F.lit(1), F.col(column).bitwiseAND(F.lit(ids.TAG)).cast("int"))
+
+
+def _listed(jobs: Jobs, states: Overlay, width: int) -> DataFrame:
+    rows = np.array(list(states), np.int64).reshape(-1, width)
+    flags = pa.array([state == EXPLICIT for state in states.values()], pa.bool_())
+    return frames.of_ids(jobs.spark, rows, {"explicit": flags})

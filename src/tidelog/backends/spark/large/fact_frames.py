@@ -1,0 +1,98 @@
+"""Facts on Spark as users see them.
+
+What      : `FewFacts`, facts on the driver, which can go to Spark; `ManyFacts`, facts in a DataFrame of ids.
+Idea      : `to_spark` never passes through the driver; iteration does, because the user asked for Python values.
+Invariant : iteration gives every fact once, with the types that it came with.
+Never     : nothing is changed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from tidelog.backends.local.fact_tables import LocalTable
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.large.cold import tags_of
+from tidelog.backends.spark.values import ids
+from tidelog.backends.spark.values.constants import Constants
+from tidelog.backends.spark.values.decoding import decoded
+from tidelog.language.terms import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class FewFacts(LocalTable):
+    """Facts on the driver."""
+
+    def __init__(self, rows: Array, arity: int, jobs: Jobs, constants: Constants) -> None:
+        super().__init__(rows, arity, constants.dictionary)
+        self._jobs, self._constants = jobs, constants
+
+    def to_spark(self, columns: Sequence[str] | None = None) -> DataFrame:
+        """The facts as a DataFrame of values."""
+        rows = self._constants.ids_of(self.rows)
+        tags = [int(np.bitwise_or.reduce(1 << (column & ids.TAG), initial=0)) for column in rows.T]
+        frame = frames.of_ids(self._jobs.spark, rows)
+        return decoded(frame, self._constants.frame, tags, columns or frames.names(rows.shape[1]))
+
+
+class ManyFacts:
+    """Facts in a DataFrame of ids; `owner` keeps its blocks for as long as the table lives."""
+
+    def __init__(
+        self, frame: DataFrame, size: int, arity: int, jobs: Jobs, constants: Constants, owner: object
+    ) -> None:
+        self._frame, self._size, self._arity, self._owner = frame, size, arity, owner
+        self._jobs, self._constants = jobs, constants
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[tuple[Value, ...]]:
+        return iter(self._brought())
+
+    def __contains__(self, fact: object) -> bool:
+        if not isinstance(fact, tuple | list) or len(fact) != self._arity:
+            return False
+        frame = self._readable
+        for at, value in enumerate(fact):
+            frame = frame.where(F.col(f"c{at}") == F.lit(ids.of_value(value)))
+        return bool(self._jobs.run(lambda: frame.limit(1).toArrow()).num_rows)
+
+    def __repr__(self) -> str:
+        return f"<{self._size:,} facts on Spark>"
+
+    def to_arrow(self) -> pa.Table:
+        """The facts as an Arrow table, brought to the driver."""
+        return self._brought().to_arrow()
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The facts as a pandas DataFrame, brought to the driver."""
+        return self.to_arrow().to_pandas()
+
+    def to_spark(self, columns: Sequence[str] | None = None) -> DataFrame:
+        """The facts as a DataFrame of values; which kinds a column has is looked up first."""
+        names = frames.names(self._arity)
+        tags = tags_of(self._jobs, self._readable, names)
+        return decoded(self._frame.select(*names), self._constants.frame, tags, columns or names)
+
+    @property
+    def _readable(self) -> DataFrame:
+        """The frame, if its session is not stopped."""
+        _ = self._jobs.spark
+        return self._frame
+
+    def _brought(self) -> LocalTable:
+        columns = frames.names(max(self._arity, 1))
+        rows = frames.to_ids(self._jobs.run(self._readable.select(*columns).toArrow), columns)
+        local = self._constants.local_of(rows) if self._arity else np.zeros(rows.shape, np.int32)
+        return LocalTable(local, self._arity, self._constants.dictionary)

@@ -1,0 +1,169 @@
+"""Values to ids, on Spark.
+
+What      : a DataFrame of values becomes one of ids, its texts join the constants; no row passes through the driver.
+Idea      : ids are column expressions (ids.py); only floats need an Arrow task, because Spark has no function for bits.
+Invariant : what cannot be a constant is refused before anything changes, naming relation and column: wrong number of
+            columns E301, missing values E302, other types E303, floats that are no numbers E304, declared types E306.
+Never     : columns count by position; the user's column names are not used.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import reduce
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import (
+    BooleanType,
+    ByteType,
+    DataType,
+    DoubleType,
+    FloatType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StringType,
+)
+
+from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.values import ids
+from tidelog.backends.spark.values.constants import Constants
+from tidelog.changes.columns import unsupported
+from tidelog.changes.fact_sources import column_name, wrong_arity
+from tidelog.errors import UpdateError
+
+_WHOLE = (ByteType, ShortType, IntegerType, LongType)
+_DECLARED: dict[str, tuple[type[DataType], ...]] = {
+    "number": _WHOLE,
+    "unsigned": _WHOLE,
+    "float": (FloatType, DoubleType),
+    "symbol": (StringType,),
+    "bool": (BooleanType,),
+}
+_NO_NUMBER = -1
+"""Stands for a float that is no constant; no constant has this id."""
+
+
+def check_shape(frame: DataFrame, relation: str, arity: int | None, types: tuple[str, ...] | None) -> None:
+    """Refuse a DataFrame with the wrong number or types of columns, without a job."""
+    fields = frame.schema.fields
+    if arity is not None and len(fields) != arity:
+        raise wrong_arity(relation, arity, len(fields))
+    for at, field in enumerate(fields):
+        name = column_name(relation, at + 1)
+        if not isinstance(field.dataType, (*_WHOLE, StringType, BooleanType, FloatType, DoubleType)):
+            raise unsupported(name, field.dataType.simpleString())
+        wanted = _DECLARED.get(types[at]) if types is not None else None
+        if wanted is not None and types is not None and not isinstance(field.dataType, wanted):
+            raise UpdateError.of(
+                "E306",
+                f"{name} is of type {field.dataType.simpleString()}, which is no {types[at]}",
+                remedy=f"convert the column to {types[at]}, or change the declaration of {relation}",
+            )
+
+
+def encoded(jobs: Jobs, constants: Constants, frame: DataFrame, relation: str) -> tuple[DataFrame, int]:
+    """The distinct facts as ids, kept, and about how many there are (repeated ones counted)."""
+    kinds = [field.dataType for field in frame.schema.fields]
+    plain = frame.toDF(*(f"v{at}" for at in range(len(kinds))))
+    if any(isinstance(kind, FloatType | DoubleType) for kind in kinds):
+        plain = _with_float_texts(plain, kinds)
+    if not kinds:
+        kept = frames.keep(jobs, plain.limit(1).select(F.lit(0).cast("long").alias("c0")))
+        return kept, jobs.run(kept.count)
+    columns = [_id(at, kind).alias(f"c{at}") for at, kind in enumerate(kinds)]
+    texts = [_text(at, kind).alias(f"t{at}") for at, kind in enumerate(kinds)]
+    kept = frames.keep(jobs, plain.select(*columns, *texts).distinct())
+    size = _checked(jobs, kept, kinds, relation)
+    constants.add(_texts(kept, kinds))
+    return frames.part(kept, frames.names(len(kinds))), size
+
+
+def _checked(jobs: Jobs, kept: DataFrame, kinds: list[DataType], relation: str) -> int:
+    counts = [F.count(F.lit(1)).alias("size")]
+    counts += [F.count_if(F.col(f"c{at}").isNull()).alias(f"n{at}") for at in range(len(kinds))]
+    counts += [F.count_if(F.col(f"c{at}") == _NO_NUMBER).alias(f"x{at}") for at in range(len(kinds))]
+    row = jobs.run(lambda: kept.agg(*counts).toArrow()).to_pylist()[0]
+    for at in range(len(kinds)):
+        name = column_name(relation, at + 1)
+        if row[f"n{at}"]:
+            frames.release(kept)
+            raise UpdateError.of(
+                "E302", f"{name} has missing values", remedy="leave these facts out, or use a constant for unknown"
+            )
+        if row[f"x{at}"]:
+            frames.release(kept)
+            raise UpdateError.of("E304", f"{name} has NaN or infinite values", remedy="leave these facts out")
+    return int(row["size"])
+
+
+def _id(at: int, kind: DataType) -> Column:
+    value = F.col(f"v{at}")
+    match kind:
+        case StringType():
+            return ids.of_string_column(value)
+        case BooleanType():
+            return F.when(value.isNotNull(), ids.of_bool_column(value))
+        case FloatType() | DoubleType():
+            return F.when(value == "n", F.lit(_NO_NUMBER)).when(value.isNotNull(), ids.of_text_column(value))
+        case _:
+            return ids.of_integer_column(value)
+
+
+def _text(at: int, kind: DataType) -> Column:
+    """The typed text of a constant that needs one."""
+    value = F.col(f"v{at}")
+    match kind:
+        case StringType():
+            return F.concat(F.lit("s"), value)
+        case FloatType() | DoubleType():
+            return value
+        case LongType():
+            is_large = _id(at, kind).bitwiseAND(F.lit(ids.TAG)) == ids.OTHER
+            return F.when(is_large, F.concat(F.lit("i"), value.cast("string")))
+        case _:
+            return F.lit(None).cast("string")
+
+
+def _texts(kept: DataFrame, kinds: list[DataType]) -> DataFrame:
+    parts = [
+        kept.select(F.col(f"c{at}").alias("id"), F.col(f"t{at}").alias("text")).where(F.col("text").isNotNull())
+        for at in range(len(kinds))
+    ]
+    return reduce(DataFrame.unionAll, parts)
+
+
+def _with_float_texts(frame: DataFrame, kinds: list[DataType]) -> DataFrame:
+    """The frame with typed texts in place of floats."""
+    floats = tuple(f"v{at}" for at, kind in enumerate(kinds) if isinstance(kind, FloatType | DoubleType))
+    shape = ", ".join(
+        f"v{at} {'string' if f'v{at}' in floats else kind.simpleString()}" for at, kind in enumerate(kinds)
+    )
+    return frame.mapInArrow(_FloatTexts(floats), shape)
+
+
+class _FloatTexts:
+    """Replaces floats by their typed texts, in Arrow tasks."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            names = batch.schema.names
+            columns = [
+                _float_texts(column) if name in self._names else column for name, column in zip(names, batch.columns)
+            ]
+            yield pa.RecordBatch.from_arrays(columns, names=names)
+
+
+def _float_texts(column: pa.Array) -> pa.Array:
+    texts = [
+        None if value is None else ids.typed_text(value + 0.0) if math.isfinite(value) else "n"
+        for value in column.to_pylist()
+    ]
+    return pa.array(texts, pa.string())

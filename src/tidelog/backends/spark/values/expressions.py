@@ -1,0 +1,189 @@
+"""Comparisons and arithmetic of rules over DataFrames of ids.
+
+What      : adds the value of an expression to a DataFrame of slots, or keeps the rows for which a comparison holds.
+Idea      : identity needs ids only and stays in the JVM. Everything else is computed in Arrow tasks by
+            language/values.py, the definition itself, once per distinct combination in a batch; texts come by a join
+            with the constants.
+Invariant : results, and errors, are those of the definition. A computed constant that needs a text carries it along in
+            a column x<slot>.
+Never     : no job is started here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
+
+from tidelog.backends.spark.values import ids
+from tidelog.errors import EvaluationError
+from tidelog.language import values
+from tidelog.language.terms import Value
+from tidelog.planning.blame import blame
+from tidelog.planning.lowered import LoweredRule
+from tidelog.planning.plan import Apply, Compute, Expression, Literally, Slot, Test
+
+_OF_RULE = " in rule: "
+"""Between the sentence of an error and the key of its rule, on the way from a task."""
+
+
+def is_plain(expression: Expression) -> bool:
+    """Whether an expression is an id already."""
+    return not isinstance(expression, Apply)
+
+
+def plain(expression: Expression) -> Column:
+    """The column of a slot or constant."""
+    if isinstance(expression, Slot):
+        return F.col(f"s{expression.number}")
+    assert isinstance(expression, Literally)
+    return F.lit(ids.of_value(expression.value))
+
+
+def tested(frame: DataFrame, test: Test, texts: DataFrame, rule: str) -> DataFrame:
+    """The rows for which a comparison holds; an error names the rule."""
+    if test.op in ("=", "!=") and is_plain(test.left) and is_plain(test.right):
+        left, right = plain(test.left), plain(test.right)
+        return frame.where(left == right if test.op == "=" else left != right)
+    kept = list(frame.columns)
+    return _evaluated(frame, {"holds": test}, texts, rule).where("holds").select(*kept)
+
+
+def computed(frame: DataFrame, computes: Mapping[int, Expression], texts: DataFrame, rule: str) -> DataFrame:
+    """The frame with further slots, by number; an error names the rule."""
+    kept = [F.col(name) for name in frame.columns]
+    direct = {number: expression for number, expression in computes.items() if is_plain(expression)}
+    frame = frame.select(*kept, *(plain(expression).alias(f"s{number}") for number, expression in direct.items()))
+    carried = [
+        F.col(f"x{expression.number}").alias(f"x{number}")
+        for number, expression in direct.items()
+        if isinstance(expression, Slot) and f"x{expression.number}" in frame.columns
+    ]
+    frame = frame.select("*", *carried)
+    calls = {f"s{number}": Compute(Slot(number), each) for number, each in computes.items() if number not in direct}
+    return _evaluated(frame, calls, texts, rule) if calls else frame
+
+
+def _evaluated(frame: DataFrame, calls: Mapping[str, Test | Compute], texts: DataFrame, rule: str) -> DataFrame:
+    kept = list(frame.columns)
+    slots = sorted({slot for call in calls.values() for slot in _slots(call)})
+    for slot in slots:
+        known = texts.select(F.col("id").alias(f"s{slot}"), F.col("text").alias(f"t{slot}"))
+        frame = frame.join(known, f"s{slot}", "left")
+        if f"x{slot}" in kept:
+            frame = frame.withColumn(f"t{slot}", F.coalesce(f"t{slot}", f"x{slot}"))
+    fields = [frame.schema[name] for name in kept]
+    for name, call in calls.items():
+        if isinstance(call, Test):
+            fields.append(StructField(name, BooleanType()))
+        else:
+            fields += [StructField(name, LongType()), StructField(f"x{name[1:]}", StringType())]
+    ordered = frame.select(*kept, *(f"t{slot}" for slot in slots))
+    return ordered.mapInArrow(_Evaluate(tuple(kept), tuple(slots), tuple(calls.items()), rule), StructType(fields))
+
+
+def _slots(part: Test | Compute | Expression) -> set[int]:
+    match part:
+        case Test(_, left, right):
+            return _slots(left) | _slots(right)
+        case Compute(_, expression):
+            return _slots(expression)
+        case Slot(number):
+            return {number}
+        case Apply(_, arguments):
+            return {slot for argument in arguments for slot in _slots(argument)}
+        case _:
+            return set()
+
+
+@dataclass(frozen=True)
+class _Evaluate:
+    """An Arrow task: plain data, so that workers need nothing but this package."""
+
+    kept: tuple[str, ...]
+    slots: tuple[int, ...]
+    calls: tuple[tuple[str, Test | Compute], ...]
+    rule: str
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            arrays = [batch.column(name) for name in self.kept]
+            names = list(self.kept)
+            rows = list(zip(*(self._values(batch, slot) for slot in self.slots))) or [()] * batch.num_rows
+            for name, call in self.calls:
+                results = self._results(call, rows)
+                names.append(name)
+                if isinstance(call, Test):
+                    arrays.append(pa.array(results, pa.bool_()))
+                    continue
+                numbers = [ids.of_value(value) for value in results]
+                arrays.append(pa.array(numbers, pa.int64()))
+                names.append(f"x{name[1:]}")
+                arrays.append(pa.array([_text(*pair) for pair in zip(numbers, results)], pa.string()))
+            yield pa.RecordBatch.from_arrays(arrays, names=names)
+
+    def _values(self, batch: pa.RecordBatch, slot: int) -> list[tuple[int, Value]]:
+        numbers, texts = batch.column(f"s{slot}").to_pylist(), batch.column(f"t{slot}").to_pylist()
+        return [(number, value_of(number, text)) for number, text in zip(numbers, texts)]
+
+    def _results(self, call: Test | Compute, rows: list[tuple[tuple[int, Value], ...]]) -> list[Value]:
+        known: dict[tuple[int, ...], Value] = {}
+        results = []
+        for row in rows:
+            key = tuple(number for number, _ in row)
+            if key not in known:
+                bound = {slot: value for slot, (_, value) in zip(self.slots, row)}
+                known[key] = self._called(call, bound)
+            results.append(known[key])
+        return results
+
+    def _called(self, call: Test | Compute, bound: Mapping[int, Value]) -> Value:
+        """The value of a call; an error leaves the task as text only, so the rule's key goes with it (see `blamed`)."""
+        try:
+            if isinstance(call, Test):
+                return values.compare(call.op, _value(call.left, bound), _value(call.right, bound))
+            return _value(call.expression, bound)
+        except EvaluationError as error:
+            problem = error.problems[0]
+            sentence = f"{problem.sentence}{_OF_RULE}{self.rule}"
+            raise EvaluationError(replace(problem, sentence=sentence)) from error
+
+
+@contextmanager
+def blamed(rules: Iterable[LoweredRule]) -> Iterator[None]:
+    """An error that a task raised for one of the rules gets the rule's name and place."""
+    try:
+        yield
+    except EvaluationError as error:
+        problem = error.problems[0]
+        sentence, _, key = problem.sentence.partition(_OF_RULE)
+        rule = next((rule for rule in rules if rule.key == key), None)
+        if rule is None:
+            raise
+        raise blame(EvaluationError(replace(problem, sentence=sentence)), rule) from error
+
+
+def value_of(number: int, text: str | None) -> Value:
+    """The constant of an id, given the text of a hashed one."""
+    if text is not None:
+        return ids.from_text(text)
+    return bool(number >> 2) if number & ids.TAG == ids.BOOL else number >> 2
+
+
+def _text(number: int, value: Value) -> str | None:
+    return ids.typed_text(value) if number & ids.TAG in (ids.STRING, ids.OTHER) else None
+
+
+def _value(expression: Expression, bound: Mapping[int, Value]) -> Value:
+    match expression:
+        case Slot(number):
+            return bound[number]
+        case Literally(value):
+            return value
+        case Apply(function, arguments):
+            return values.apply(function, [_value(argument, bound) for argument in arguments])

@@ -1,0 +1,110 @@
+"""Following a stream with Structured Streaming.
+
+What      : `follow` hands every micro-batch to a function, until the source is empty (`once`) or a stop is asked for.
+Idea      : Spark keeps the account of what was read (its checkpoint), the state keeps the account of what was applied;
+            a batch that Spark brings again has the same number and the same rows, and the state knows the number.
+Invariant : a stop waits for the batch in hand. An error of ours inside a batch comes out as itself, not wrapped.
+Never     : no fact is looked at here.
+
+Codes: E730 a checkpoint that does not fit the state, E732 a stream that broke.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tidelog.errors import PipelineError
+from tidelog.pipeline.sources.records import SPARK_ERRORS
+from tidelog.state.versions import PARTS
+
+Process = Callable[[DataFrame, int], None]
+
+_PATIENCE = 0.2
+
+
+def follow(
+    stream: DataFrame, process: Process, checkpoint: Path, *, once: bool, every: float, stop: threading.Event
+) -> None:
+    """Hand over micro-batches one after the other."""
+    batches = _Batches(process, stop)
+    writer = stream.writeStream.foreachBatch(batches).option("checkpointLocation", str(checkpoint))
+    writer = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=f"{every} seconds")
+    try:
+        query = writer.start()
+        while query.isActive and not stop.wait(_PATIENCE):
+            batches.raise_if_failed()
+        batches.finish(query)
+    except SPARK_ERRORS as error:
+        batches.raise_if_failed()
+        if stop.is_set():
+            return
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise PipelineError.of(
+            "E732", f"the update stream broke: {first}", remedy="start again: it continues at the last stored version"
+        ) from error
+
+
+def check_checkpoint(checkpoint: Path, last_batch: int | None) -> None:
+    """Refuse a state that knows batches whose checkpoint is gone: numbers would begin anew and be taken for known."""
+    if last_batch is not None and not (checkpoint / "metadata").is_file():
+        raise PipelineError.of(
+            "E730",
+            f"the state holds micro-batch {last_batch // PARTS}, but the stream's checkpoint {checkpoint} is gone",
+            remedy="restore the folder, or begin a new state",
+        )
+
+
+@contextmanager
+def stopping() -> Iterator[threading.Event]:
+    """An event that SIGINT and SIGTERM set, while this lasts; outside the main thread nothing is changed."""
+    stop = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop
+        return
+    signals = (signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, lambda _number, _frame: stop.set()) for number in signals}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+class _Batches:
+    """The function that Spark calls, with a memory for its failure and a lock for whoever wants to stop."""
+
+    def __init__(self, process: Process, stop: threading.Event) -> None:
+        self._process, self._stop = process, stop
+        self._busy = threading.Lock()
+        self._failure: BaseException | None = None
+
+    def __call__(self, batch: DataFrame, number: int) -> None:
+        with self._busy:
+            try:
+                self._process(batch, number)
+            except InterruptedError:  # a stop was asked for; Spark brings the batch again
+                raise
+            except BaseException as error:
+                self._failure = error
+                raise
+
+    def finish(self, query: StreamingQuery) -> None:
+        """Stop between two batches."""
+        if self._stop.is_set():
+            with self._busy:
+                query.stop()
+            return
+        self.raise_if_failed()
+        query.awaitTermination()
+
+    def raise_if_failed(self) -> None:
+        """Raise what went wrong inside a batch, as it was."""
+        if self._failure is not None:
+            raise self._failure

@@ -1,0 +1,1 @@
+"""Versions on their way out: the change feed, the outbox, the sinks."""

@@ -1,0 +1,1 @@
+"""What a pipeline file says, and what is wrong with one."""

@@ -1,0 +1,218 @@
+"""What a pipeline file says.
+
+What      : `read_pipeline` turns a TOML file into a `Pipeline`: programs, sources, updates, sinks, engine and Spark
+            options.
+Idea      : the file is data and stays data: filters are column, operator and value, never text of another language;
+            what cannot be understood is refused before anything starts (see config_check.py).
+Invariant : a `Pipeline` is complete and typed; its paths are absolute or addresses that Spark understands, resolved
+            against the file's folder. Everything wrong with a file is reported at once, each problem with its line.
+Never     : no Spark, and nothing is opened except the pipeline file itself.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from tidelog.errors import PipelineError, Place
+from tidelog.language.terms import Value
+from tidelog.limits import Limits
+from tidelog.pipeline.settings.config_check import check_files, check_pipeline
+from tidelog.pipeline.settings.toml_places import Places
+
+LINE_FORMATS = ("csv", "json", "jsonl", "text", "rdf")
+"""Formats whose records are lines: rejects carry the line's number and its text."""
+
+Options = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Keep the records whose column compares so with a value."""
+
+    column: str
+    op: str
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class FactSource:
+    """Where the explicit facts of one relation come from."""
+
+    relation: str
+    format: str
+    path: str | None = None
+    columns: tuple[str | int, ...] | None = None
+    types: tuple[str, ...] | None = None
+    where: tuple[Filter, ...] = ()
+    options: Options = field(default_factory=dict)
+    place: Place | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateSource:
+    """Where updates come from: a folder of files that Spark watches, or any streaming format."""
+
+    format: str
+    path: str | None = None
+    files_per_batch: int = 1
+    latest: bool = False
+    every: float = 0.0
+    order: tuple[str, ...] = ()
+    options: Options = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sink:
+    """Where changes or whole relations go."""
+
+    what: Literal["changes", "relations"]
+    format: str
+    path: str | None = None
+    relations: tuple[str, ...] | None = None
+    every: float = 30.0
+    keep: int = 2
+    options: Options = field(default_factory=dict)
+    number: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """A whole pipeline, as its file says."""
+
+    file: Path
+    programs: tuple[Path, ...]
+    state: Path
+    keep_versions: int | None = None
+    sources: tuple[FactSource, ...] = ()
+    updates: UpdateSource | None = None
+    sinks: tuple[Sink, ...] = ()
+    on_bad: Literal["fail", "reject"] = "fail"
+    rejects: str = ""
+    strategy: str = "auto"
+    backend: str = "auto"
+    limits: Limits = field(default_factory=Limits)
+    master: str = "local[*]"
+    spark: Options = field(default_factory=dict)
+    prometheus: Path | None = None
+    port: int | None = None
+
+
+def read_pipeline(path: str | Path) -> Pipeline:
+    """The pipeline in a TOML file; every mistake in it is reported, with its line."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise PipelineError.of(
+            "E720", f"{path} cannot be read: {reason}", remedy="tidelog init writes an example"
+        ) from error
+    places = Places(text, str(path))
+    try:
+        content = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        line, column = _place_of(str(error), text)
+        raise PipelineError.of(
+            "E720", f"the file is not TOML: {error}", place=places.at(line, column), remedy="correct the line"
+        ) from error
+    problems = check_pipeline(content, places) or check_files(content, places, file.parent)
+    if problems:
+        raise PipelineError(problems)
+    return _pipeline(content, file, places)
+
+
+def resolve(path: str, folder: Path) -> str:
+    """A path relative to the pipeline file, absolute; an address with a scheme stays as it is."""
+    return path if "://" in path else str((folder / path).resolve())
+
+
+def _place_of(message: str, text: str) -> tuple[int, int]:
+    """Line and column out of `... (at line 3, column 5)`; the last line if the file just ends."""
+    words = message.rpartition("(at line ")[2].rstrip(")").split(", column ")
+    if len(words) == 2 and all(word.isdigit() for word in words):
+        return int(words[0]), int(words[1])
+    return text.count("\n") + 1, 1
+
+
+def _pipeline(content: Mapping[str, Any], file: Path, places: Places) -> Pipeline:
+    folder = file.parent
+    engine, spark, status = (content.get(name, {}) for name in ("engine", "spark", "status"))
+    programs = content["program"]
+    options = {name: _option(value) for name, value in spark.get("options", {}).items()}
+    if "memory" in spark:
+        options.setdefault("spark.driver.memory", spark["memory"])
+    state = Path(resolve(content["state"], folder))
+    return Pipeline(
+        file=file,
+        programs=tuple(folder / name for name in ([programs] if isinstance(programs, str) else programs)),
+        state=state,
+        keep_versions=content.get("keep_versions"),
+        sources=tuple(
+            _source(name, table, folder, places.of("sources", name))
+            for name, table in content.get("sources", {}).items()
+        ),
+        updates=_updates(content["updates"], folder) if "updates" in content else None,
+        sinks=tuple(_sink(table, folder, number) for number, table in enumerate(content.get("sinks", []), 1)),
+        on_bad=content.get("on_bad", "fail"),
+        rejects=resolve(content["rejects"], folder) if "rejects" in content else str(state / "_pipeline" / "rejects"),
+        strategy=engine.get("strategy", "auto"),
+        backend=engine.get("backend", "auto"),
+        limits=Limits(**engine.get("limits", {})),
+        master=spark.get("master", "local[*]"),
+        spark=options,
+        prometheus=folder / status["prometheus"] if "prometheus" in status else None,
+        port=status.get("port"),
+    )
+
+
+def _source(relation: str, table: Mapping[str, Any], folder: Path, place: Place) -> FactSource:
+    columns, types = table.get("columns"), table.get("types")
+    return FactSource(
+        relation,
+        table["format"],
+        resolve(table["path"], folder) if "path" in table else None,
+        None if columns is None else tuple(columns),
+        None if types is None else tuple(types),
+        tuple(Filter(part["column"], part["op"], part["value"]) for part in table.get("where", [])),
+        _options(table),
+        place,
+    )
+
+
+def _updates(table: Mapping[str, Any], folder: Path) -> UpdateSource:
+    return UpdateSource(
+        table.get("format", "jsonl"),
+        resolve(table["path"], folder) if "path" in table else None,
+        table.get("files_per_batch", 1),
+        table.get("latest", False),
+        float(table.get("every", 0.0)),
+        tuple(table.get("order", ())),
+        _options(table),
+    )
+
+
+def _sink(table: Mapping[str, Any], folder: Path, number: int) -> Sink:
+    relations = table.get("relations")
+    return Sink(
+        table.get("what", "changes"),
+        table["format"],
+        resolve(table["path"], folder) if "path" in table else None,
+        None if relations is None else tuple(relations),
+        float(table.get("every", 30.0)),
+        table.get("keep", 2),
+        _options(table),
+        number,
+    )
+
+
+def _options(table: Mapping[str, Any]) -> dict[str, str]:
+    return {name: _option(value) for name, value in table.get("options", {}).items()}
+
+
+def _option(value: object) -> str:
+    """An option as the text that Spark expects."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,1 @@
+"""From records as Spark reads them to clean facts, and to rejects with a reason."""
