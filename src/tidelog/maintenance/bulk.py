@@ -48,7 +48,7 @@ class BulkStore(Protocol):
 
 def bulk_store(store: Store[F]) -> BulkStore | None:
     """The store, if it can derive a stage as a whole."""
-    return cast(BulkStore, store) if hasattr(store, "rebuild") else None  # asked for every update: no isinstance
+    return cast("BulkStore | None", getattr(store, "bulk", None))
 
 
 def maintain(task: Task[F], strategy: Strategy, store: BulkStore) -> None:

@@ -33,7 +33,7 @@ def store_of(engine: tl.Engine) -> LocalStore:
 def test_what_does_not_fit_into_the_table_is_derived_all_the_same(room: int, strategy: str) -> None:
     """However small the common table is, every update ends in the same facts."""
     engine = tl.Engine(RULES, strategy=strategy)
-    store_of(engine)._scratch = np.empty(room, np.int32)
+    store_of(engine)._runner.scratch = np.empty(room, np.int32)
     engine.apply(insert={"edge": EDGES, "start": [(9,)]})
     for edge in EDGES:
         engine.apply(delete={"edge": [edge]})
@@ -95,5 +95,5 @@ def test_a_bundle_gives_up_what_takes_long() -> None:
     bundle = prepared.crew("d", Driver.LITERAL, GAINED).bundle
     assert bundle is not None
     ids = store.dictionary.encode([1]).reshape(1, 1)
-    assert 4 <= len(bundle.matches(ids, store._scratch).unfinished) < 8
+    assert 4 <= len(bundle.matches(ids, store._runner.scratch).unfinished) < 8
     assert not list(engine.apply(insert={"d": [(1,)]}).inserted["o"])

@@ -65,7 +65,7 @@ class LocalBackend:
 
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
         """Facts from any source, checked, encoded and stored."""
-        table = self._encoded(to_table(source, relation, arity))
+        table = self.encoded(to_table(source, relation, arity))
         if types is not None:
             self._check_types(relation, table, types)
         return self.store.intern(relation, table)
@@ -82,7 +82,8 @@ class LocalBackend:
             self.missed += len(strange) + len(row_lookups.distinct_rows(table[~are_strange])) - len(found)
         return found
 
-    def _encoded(self, columns: Columns) -> Array:
+    def encoded(self, columns: Columns) -> Array:
+        """Columns of constants as rows of ids; new constants are added to the dictionary."""
         return _stacked([self.store.dictionary.encode(column) for column in columns.columns], len(columns))
 
     def _check_types(self, relation: str, table: Array, types: tuple[str, ...]) -> None:

@@ -1,36 +1,37 @@
 """The local store: the protocol of maintenance/store.py on compiled kernels.
 
 What      : relations, dictionary and prepared plans; every call is a few kernel runs per rule, in bounded chunks.
-Idea      : a call for heads runs the join machine and stores what comes out; marks make each head count once.
+Idea      : a call for heads runs the join machine and stores what comes out; marks make each head count once. Facts
+            that are elsewhere come through a supply (supply.py), which is told what a call will look up before it runs.
 Invariant : a call costs what it enumerates and the facts it is given, whatever the sizes of the relations.
 Never     : no strategy and no user-facing values (see fact_tables.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
 from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.local.joins import calls
 from tidelog.backends.local.joins.aggregates import regroup
 from tidelog.backends.local.joins.bundle import MOST_DRIVING
 from tidelog.backends.local.joins.executable import Executable
 from tidelog.backends.local.joins.preparation import NO_DRIVER, Preparation
-from tidelog.backends.local.joins.row_lookups import first_of_each
 from tidelog.backends.local.joins.runner import Runner, Sink, with_columns
 from tidelog.backends.local.joins.sweep import sweep
-from tidelog.backends.local.joins.watched import watched
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.counted_stages import Counted
-from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, distinct, gather, union
+from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, gather, union
 from tidelog.backends.local.relations.relation import Relation
+from tidelog.backends.local.supply import ALL_HERE, Supply
 from tidelog.errors import UpdateError
 from tidelog.maintenance.rounds import Passing
 from tidelog.planning.blame import blamed
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver
-from tidelog.planning.views import ANY, NO_MARKS, OLD, Mark, Matching, View
+from tidelog.planning.views import NO_MARKS, OLD, Mark, Matching, View
 
 _MOST_PROVED = 1 << 13
 """How many facts are asked for proofs between two looks at the budget."""
@@ -38,12 +39,15 @@ _OLD = int(Mark.OLD)
 _NO_CANDIDATE, _OLD_NO_CANDIDATE = View(outside=Mark.CANDIDATE), View(Mark.OLD, Mark.CANDIDATE)
 
 
-class LocalStore(Runner):
+class LocalStore:
     """Facts of all relations on this machine."""
 
-    def __init__(self, dictionary: Dictionary | None = None) -> None:
-        super().__init__()
+    def __init__(self, dictionary: Dictionary | None = None, supply: Supply = ALL_HERE) -> None:
+        self.relations: dict[str, Relation] = {}
         self.dictionary = Dictionary() if dictionary is None else dictionary
+        self._supply = supply
+        self._runner = Runner(self.relations)
+        self.derivations = self._runner.derivations
         self._relations_before: dict[str, Relation] = {}
         self._are_new = False
         self._opened: list[Relation] = []
@@ -51,6 +55,15 @@ class LocalStore(Runner):
         self.counted = Counted()
 
     # -- for the engine --------------------------------------------------------------------------------------------
+
+    @property
+    def on_progress(self) -> Callable[[], None]:
+        """Called while work goes on; raises when a budget is used up."""
+        return self._runner.on_progress
+
+    @on_progress.setter
+    def on_progress(self, ask: Callable[[], None]) -> None:
+        self._runner.on_progress = ask
 
     def relation(self, name: str, arity: int) -> Relation:
         """The relation of that name, made when it is first asked for, or anew with other columns if it is empty."""
@@ -66,6 +79,8 @@ class LocalStore(Runner):
 
     def intern(self, name: str, table: Array) -> LocalFacts:
         """Facts given as encoded rows, stored without marks if they are new, as a set."""
+        if self._supply.is_partial:
+            self._supply.rows(name, table)
         relation = self.relation(name, table.shape[1])
         rows = relation.store(with_columns(table), _NO_CANDIDATE, Mark.CANDIDATE)
         relation.mark(rows, NO_MARKS, Mark.CANDIDATE)
@@ -73,6 +88,8 @@ class LocalStore(Runner):
 
     def find(self, name: str, table: Array) -> LocalFacts:
         """Those of the facts, given as encoded rows, that are stored."""
+        if self._supply.is_partial:
+            self._supply.rows(name, table)
         relation = self.relations.get(name)
         if relation is None or relation.arity != table.shape[1]:
             return NOTHING
@@ -81,6 +98,16 @@ class LocalStore(Runner):
         rows = relation.store(with_columns(table), _OLD_NO_CANDIDATE, Mark.CANDIDATE)
         relation.mark(rows, NO_MARKS, Mark.CANDIDATE)
         return LocalFacts({name: rows})
+
+    @property
+    def has_new_relations(self) -> bool:
+        """Whether this transaction has made relations, which a rollback takes away."""
+        return self._are_new
+
+    def clear(self) -> None:
+        """Between transactions: forget every fact, count and plan, but no constant."""
+        self.relations.clear()
+        self._prepared, self.counted = {}, Counted()
 
     def commit(self) -> None:
         """End the transaction: what is NOW becomes OLD."""
@@ -143,6 +170,9 @@ class LocalStore(Runner):
 
     def select(self, relations: Iterable[str], view: View) -> LocalFacts:
         """Every stored fact of the relations that is in the view."""
+        if self._supply.is_partial:
+            relations = list(relations)
+            self._supply.whole(relations)
         return LocalFacts({name: self.relations[name].select(view) for name in relations if name in self.relations})
 
     def touched(self, relations: Iterable[str], view: View) -> LocalFacts:
@@ -161,6 +191,8 @@ class LocalStore(Runner):
 
     def size(self, relation: str) -> int:
         """How many facts the relation has in the materialisation, as of the last commit."""
+        if self._supply.is_partial:
+            return self._supply.size(relation)
         found = self.relations.get(relation)
         return found.alive if found is not None else 0
 
@@ -177,6 +209,8 @@ class LocalStore(Runner):
         phase: str,
     ) -> LocalFacts:
         """The heads of the instances that the given facts drive; see the protocol."""
+        if self._supply.is_partial:
+            self._announce_driven(stage, driving, blocking, matching)
         found: dict[str, list[Array]] = {}
         self._drive(stage, driving, blocking, matching, phase, self._collector(found, heads, add))
         return gather(found)
@@ -185,14 +219,14 @@ class LocalStore(Runner):
         self, stage: Stage, driving: LocalFacts, matching: Matching, heads: View, passing: Passing, phase: str
     ) -> tuple[LocalFacts, LocalFacts, int] | None:
         """Several small rounds at once, if the facts and everything that they drive are of one relation."""
-        if len(driving.parts) != 1 or len(driving) > MOST_DRIVING:
+        if len(driving.parts) != 1 or len(driving) > MOST_DRIVING or not self._supply.fuses_rounds:
             return None
         [(name, rows)] = driving.parts.items()
         crew = self._preparation(stage).crew(name, Driver.LITERAL, matching)
         if crew.bundle is None or crew.others or crew.bundle.scans or crew.bundle.heads != {name}:
             return None
         self.on_progress()
-        swept = sweep(crew.bundle, self.relations[name], rows, heads, passing, self._scratch)
+        swept = sweep(crew.bundle, self.relations[name], rows, heads, passing, self._runner.scratch)
         self.on_progress()
         for key, count in swept.hits:
             self.derivations[key, phase] += count
@@ -204,24 +238,38 @@ class LocalStore(Runner):
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, heads: View, add: Mark, phase: str
     ) -> LocalFacts:
         """The heads of all instances of the given rules."""
+        if self._supply.is_partial:
+            self._announce_all(stage, rules, matching)
+        prepared = self._preparation(stage)
+        executables = [prepared.executable(rule, Driver.NOTHING, None, matching) for rule in rules]
         found: dict[str, list[Array]] = {}
-        self._enumerate(stage, rules, matching, phase, self._collector(found, heads, add))
+        collect = self._collector(found, heads, add)
+        for executable in [executable for executable in executables if not executable.is_futile()]:
+            self._runner.feed(executable, NO_DRIVER, phase, collect)
         return gather(found)
 
     def supported(self, stage: Stage, facts: LocalFacts, matching: Matching, phase: str) -> LocalFacts:
         """Those of the given facts that are the head of at least one instance."""
-        prepared = self._preparation(stage)
+        if self._supply.is_partial:
+            self._announce_heads(stage, facts, matching)
+        prepared, runner = self._preparation(stage), self._runner
         found = {}
         for name, rows in facts.parts.items():
-            crew, relation = self._provers(prepared, name, rows, matching), self.relations[name]
+            if self._supply.races_provers:
+                crew = runner.race(prepared, name, rows, matching)
+            else:
+                crew = prepared.crew(name, Driver.HEAD, matching)
+            relation = self.relations[name]
             parts = [rows[start : start + _MOST_PROVED] for start in range(0, len(rows), _MOST_PROVED)]
-            found[name] = [part[self._proved(crew, relation.rows.take(part, axis=0), phase)] for part in parts]
+            found[name] = [part[runner.proved(crew, relation.rows.take(part, axis=0), phase)] for part in parts]
         return gather(found)
 
     def expand(
         self, stage: Stage, facts: LocalFacts, matching: Matching, bodies: View, add: Mark, limit: int, phase: str
     ) -> tuple[LocalFacts, LocalFacts]:
         """The stage's own body facts of at most `limit` instances per rule and given head, and the heads exhausted."""
+        if self._supply.is_partial:
+            self._announce_heads(stage, facts, matching)
         prepared = self._preparation(stage)
         found: dict[str, list[Array]] = {}
         exhausted: dict[str, Array] = {}
@@ -229,7 +277,8 @@ class LocalStore(Runner):
             is_open = np.zeros(len(rows), np.bool_)
             for rule in prepared.heads.get(name, ()):
                 executable = prepared.executable(rule, Driver.HEAD, None, matching)
-                counts = self._expand(rule, executable, self.relations[name].rows[rows], limit, bodies, add, found)
+                driving = self.relations[name].rows[rows]
+                counts = self._runner.expand(executable, driving, limit, bodies, add, found)
                 self.derivations[rule.key, phase] += int(counts.sum())
                 is_open |= counts >= limit
             exhausted[name] = rows[~is_open]
@@ -259,21 +308,26 @@ class LocalStore(Runner):
         phase: str,
     ) -> LocalFacts:
         """As `derive`, but adds `sign` to the head's count in the instance's round, once per instance."""
-        found: list[LocalFacts] = []
-        for rule, executable, rows in self._driven(stage, driving, blocking, matching):
-            found.extend(self._count(stage, rule, executable, rows, sign, phase))
-        return union(found)
+        if self._supply.is_partial:
+            self._announce_driven(stage, driving, blocking, matching)
+        runs = self._driven(stage, driving, blocking, matching)
+        return union([self._count(stage, executable, rows, sign, phase) for executable, rows in runs])
 
     def count_all(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, sign: int, phase: str
     ) -> LocalFacts:
         """As `evaluate`, but counting."""
+        if self._supply.is_partial:
+            self._announce_all(stage, rules, matching)
         prepared = self._preparation(stage)
-        found: list[LocalFacts] = []
-        for rule in rules:
-            executable = prepared.executable(rule, Driver.NOTHING, None, matching)
-            found.extend(self._count(stage, rule, executable, None, sign, phase))
-        return union(found)
+        runs = [prepared.executable(rule, Driver.NOTHING, None, matching) for rule in rules]
+        return union([self._count(stage, executable, None, sign, phase) for executable in runs])
+
+    def _count(self, stage: Stage, executable: Executable, rows: Array | None, sign: int, phase: str) -> LocalFacts:
+        head = executable.plan.rule.head
+        heads = self.relation(head.relation, len(head.terms))
+        counts = self._runner.count(stage.relations, executable, rows, heads, self.counted, sign, phase)
+        return union(LocalFacts({head.relation: facts}) for facts in counts)
 
     def due(self, facts: LocalFacts) -> tuple[int, LocalFacts, LocalFacts, LocalFacts]:
         """The facts that have to leave or enter the least round in which one has to; see the protocol."""
@@ -284,41 +338,19 @@ class LocalStore(Runner):
         for name, rows in facts.parts.items():
             self.counted.rank(self.relations[name], rows, round_number)
 
-    def _count(
-        self, stage: Stage, rule: LoweredRule, executable: Executable, rows: Array | None, sign: int, phase: str
-    ) -> Iterator[LocalFacts]:
-        """Count the heads of one rule's instances; `rows` are the driving facts, None without a driver."""
-        name = rule.head.relation
-        relation = self.relation(name, len(rule.head.terms))
-        own = [at for at, join in enumerate(executable.joins) if join.relation in stage.relations]
-        driver = executable.plan.relation if executable.plan.relation in stage.relations else None
-        driving = NO_DRIVER if rows is None else self.relations[executable.plan.relation or ""].rows[rows]
-        for heads, body in watched(rule, self.on_progress, executable.instances(driving, own)):
-            if not len(heads):
-                continue
-            facts = relation.store(with_columns(heads), ANY, Mark(0))
-            rounds = np.zeros(len(facts), np.int64)
-            for column, at in enumerate(own, start=1):
-                rounds = np.maximum(rounds, self._ranks(executable.joins[at].relation, body[:, column]))
-            if driver is not None and rows is not None:
-                rounds = np.maximum(rounds, self._ranks(driver, rows[body[:, 0]]))
-            self.derivations[rule.key, phase] += len(facts)
-            self.counted.add(relation, facts, rounds + 1, sign)
-            yield LocalFacts({name: distinct(facts)})
-
-    def _ranks(self, name: str, rows: Array) -> Array:
-        return self.counted.of(self.relations[name]).ranks(rows)
-
     def regroup(self, rule: GroupRule, changed: LocalFacts, phase: str) -> tuple[LocalFacts, LocalFacts]:
         """The aggregate facts to insert and to delete, given the body facts that changed."""
+        rows = changed.parts.get(rule.body_relation)
+        if self._supply.is_partial and rows is not None:
+            groups = self.relations[rule.body_relation].rows[rows][:, : rule.group]
+            self._supply.groups((rule.body_relation, rule.relation), groups)
         body = self.relation(rule.body_relation, rule.body_arity)
         result = self.relation(rule.relation, rule.group + 1)
-        rows = changed.parts.get(rule.body_relation)
         if rows is None:
             return NOTHING, NOTHING
         with blamed(rule):
-            insert, delete, groups = regroup(rule, body, rows, result, self.dictionary)
-        self.derivations[rule.key, phase] += groups
+            insert, delete, looked_at = regroup(rule, body, rows, result, self.dictionary)
+        self.derivations[rule.key, phase] += looked_at
         return LocalFacts({rule.relation: insert}), LocalFacts({rule.relation: delete})
 
     # -- within ----------------------------------------------------------------------------------------------------
@@ -326,9 +358,21 @@ class LocalStore(Runner):
     def _preparation(self, stage: Stage) -> Preparation:
         found = self._prepared.get(id(stage))
         if found is None or found.stage is not stage:
-            found = Preparation(stage, self.relations, self.relation, self.dictionary)
+            found = Preparation(stage, self.relations, self.relation, self.dictionary, self._supply.estimates)
             self._prepared[id(stage)] = found
         return found
+
+    def _announce_driven(self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching) -> None:
+        found = calls.calls_driven(self._preparation(stage), self.relations, driving, blocking, matching)
+        self._supply.look_ups(stage, matching, found)
+
+    def _announce_all(self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching) -> None:
+        found = calls.calls_from_nothing(self._preparation(stage), rules, matching)
+        self._supply.look_ups(stage, matching, found)
+
+    def _announce_heads(self, stage: Stage, facts: LocalFacts, matching: Matching) -> None:
+        found = calls.calls_for_heads(self._preparation(stage), self.relations, facts, matching)
+        self._supply.look_ups(stage, matching, found)
 
     def _drive(
         self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching, phase: str, sink: Sink
@@ -336,35 +380,16 @@ class LocalStore(Runner):
         prepared = self._preparation(stage)
         for name, rows in driving.parts.items():
             crew = prepared.crew(name, Driver.LITERAL, matching)
-            self._run(crew, self.relations[name].table(rows), phase, sink)
-        for rule, executable, rows in self._driven(stage, NOTHING, blocking, matching):
+            self._runner.run(crew, self.relations[name].table(rows), phase, sink)
+        for executable, rows in self._driven(stage, NOTHING, blocking, matching):
             if not executable.is_futile():
                 relation = self.relations[executable.plan.relation or ""]
-                self._feed(rule, executable, relation.rows.take(rows, axis=0), phase, sink)
+                self._runner.feed(executable, relation.rows.take(rows, axis=0), phase, sink)
 
     def _driven(
         self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching
-    ) -> Iterator[tuple[LoweredRule, Executable, Array]]:
-        """Each rule and literal that the facts drive, with the executable and the driving rows."""
-        prepared = self._preparation(stage)
-        for name, rows in driving.parts.items():
-            for rule, literal in prepared.driven.get(name, ()):
-                self.on_progress()
-                yield rule, prepared.executable(rule, Driver.LITERAL, literal, matching), rows
-        for name, rows in blocking.parts.items():
-            for rule, literal in prepared.blocked.get(name, ()):
-                executable = prepared.executable(rule, Driver.LITERAL, literal, matching)
-                first = first_of_each(self.relations[name].rows[rows], executable.plan.columns)
-                yield rule, executable, rows[first]
-
-    def _enumerate(
-        self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, phase: str, sink: Sink
-    ) -> None:
-        prepared = self._preparation(stage)
-        executables = [(rule, prepared.executable(rule, Driver.NOTHING, None, matching)) for rule in rules]
-        promising = [(rule, executable) for rule, executable in executables if not executable.is_futile()]
-        for rule, executable in promising:
-            self._feed(rule, executable, NO_DRIVER, phase, sink)
+    ) -> Iterator[tuple[Executable, Array]]:
+        return calls.driven(self._preparation(stage), self.relations, driving, blocking, matching, self.on_progress)
 
     def _collector(self, found: dict[str, list[Array]], heads: View, add: Mark) -> Sink:
         def collect(rule: LoweredRule, table: Array) -> None:

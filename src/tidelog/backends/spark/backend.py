@@ -1,15 +1,17 @@
 """The Spark backend: facts on Spark, small updates on the driver, large ones in bulk.
 
-What      : takes facts from Python, Arrow or Spark, keeps committed relations on Spark (cold.py), answers with tables.
-Idea      : the driver holds the few facts that a usual update touches (hot.py); a commit writes what changed into small
-            overlays, which move to Spark when they have grown.
+What      : takes facts from Python, Arrow or Spark, keeps committed relations on Spark (large/committed.py), answers
+            with tables.
+Idea      : the driver has a local backend of its own (`_near`) over the local store of the Spark store, for facts from
+            Python and for questions about few facts. A commit writes what changed into small overlays, which move to
+            Spark when they have grown.
 Invariant : a version that was committed stays readable until the next is committed, whatever fails in between.
 Never     : no strategy and no program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -24,11 +26,12 @@ from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.cluster.session import session
-from tidelog.backends.spark.driver.hot import Capacity
+from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
+from tidelog.backends.spark.large.committed import release
 from tidelog.backends.spark.large.fact_frames import FewFacts, ManyFacts
 from tidelog.backends.spark.large.working import Lease, Working
-from tidelog.backends.spark.store import SparkFacts, SparkStore
+from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.encoding import check_shape, encoded
 from tidelog.changes.change import FactTable
@@ -42,15 +45,17 @@ from tidelog.maintenance.transaction import maintain
 from tidelog.planning.views import DELETED, INSERTED, OLD, Mark, View
 
 
-class SparkBackend(LocalBackend):
+class SparkBackend:
     """Facts of one engine on Spark."""
 
     name = "spark"
-    store: SparkStore
 
     def __init__(self, spark: SparkSession | None = None, capacity: Capacity | None = None) -> None:
         self._jobs = Jobs(spark or session())
-        super().__init__(SparkStore(self._jobs, capacity or Capacity.of(self._jobs.spark)))
+        self.store = SparkStore(self._jobs, capacity or Capacity.of(self._jobs.spark))
+        self._near = LocalBackend(self.store.near)
+        self.missed = 0
+        self.use, self.restore, self.nbytes = self._near.use, self._near.restore, self._near.nbytes
 
     @property
     def jobs(self) -> int:
@@ -59,32 +64,31 @@ class SparkBackend(LocalBackend):
 
     def arity(self, relation: str) -> int | None:
         """The number of columns of a stored relation."""
-        found = self.store.cold.get(relation) or self.store.relations.get(relation)
-        return found.arity if found is not None else None
+        return self.store.arity(relation)
 
     def relations(self) -> Iterable[str]:
         """The stored relations."""
-        return tuple(dict.fromkeys((*self.store.cold, *self.store.relations)))
+        return tuple(dict.fromkeys((*self.store.committed.relations, *self.store.near.relations)))
 
-    def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
+    def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> Facts:
         """Facts from any source, checked, encoded and stored; a large DataFrame stays on Spark."""
         if not isinstance(source, DataFrame):
-            return super().intern(relation, source, types, arity)
+            return self._near.intern(relation, source, types, arity)
         arity = len(source.columns) if arity is None else arity
         facts, rows = self._received(relation, source, types, arity)
         if rows is not None:
-            return self.store.intern(relation, rows)
+            return self.store.near.intern(relation, rows)
         found = self.store.include(relation, arity, facts)
         frames.release(facts)
         return found
 
-    def find(self, relation: str, source: object, arity: int | None) -> LocalFacts:
+    def find(self, relation: str, source: object, arity: int | None) -> Facts:
         """Those of the facts that are in the materialisation.
 
         A constant that the driver's dictionary lacks may well be in facts on Spark, so it is encoded, not looked up.
         """
         if not isinstance(source, DataFrame):
-            return self._found(relation, self._encoded(to_table(source, relation, arity)))
+            return self._found(relation, self._near.encoded(to_table(source, relation, arity)))
         arity = len(source.columns) if arity is None else arity
         facts, rows = self._received(relation, source, None, arity)
         if rows is not None:
@@ -98,7 +102,7 @@ class SparkBackend(LocalBackend):
     def _found(self, relation: str, rows: Array) -> LocalFacts:
         """Those of the rows that are facts; the others are counted."""
         distinct = distinct_rows(np.ascontiguousarray(rows)) if rows.shape[1] else rows[:1]
-        found = self.store.find(relation, distinct)
+        found = self.store.near.find(relation, distinct)
         self.missed += len(distinct) - len(found)
         return found
 
@@ -122,43 +126,40 @@ class SparkBackend(LocalBackend):
         self.missed = 0
         _, store = self._jobs.spark, self.store
         store.freshen()
-        store.bulk = []
+        store.bulk.stats = []
 
         def charge() -> None:
             budget.check_time()
             if budget.limits.facts is not None or budget.watcher is not None:
-                budget.check_facts(sum(cold.size for cold in store.cold.values()) + store.grown)
+                budget.check_facts(store.committed.facts + store.grown)
             if budget.limits.bytes is not None:
-                budget.check_bytes(store.nbytes)
-            if store.held > 2 * store.capacity.facts:
+                budget.check_bytes(store.near.nbytes)
+            if store.supply.held > 2 * store.capacity.facts:
                 raise TooLargeError.about("all relations", store.capacity.facts)
 
-        store.on_progress, store.limits = charge, budget.limits
+        store.near.on_progress, store.bulk.limits = charge, budget.limits
         self._jobs.on_progress = budget.check_time
 
     def commit(self) -> None:
         """Write what changed, then make it the version that readers see."""
-        store, before = self.store, self.store.cold
-        after = dict(before)
+        committed = self.store.committed
+        after = dict(committed.relations)
         try:
             self._write(after)
         except BaseException:
-            _release(after, keeping=before)
+            release(after, keeping=committed.relations)
             raise
-        store.cold = after
-        is_crowded = bool(store.working) or (store.held > store.capacity.kept and not store.has_marks)
-        super().commit()
-        if is_crowded:
-            store.forget()
-        _release(before, keeping=after)
+        before, committed.relations = committed.relations, after
+        self.store.commit()
+        release(before, keeping=after)
 
     def _write(self, after: dict[str, ColdRelation]) -> None:
         """Replace the relations that this transaction has changed, and keep the texts that they need."""
-        store, before = self.store, self.store.cold
+        store, before = self.store, self.store.committed.relations
         for name, (states, growth) in store.changes().items():
-            changed = store.committed(name, store.relations[name].arity).changed(states, growth)
+            changed = store.committed.of(name, store.near.relations[name].arity).changed(states, growth)
             after[name] = changed.compacted(self._jobs) if changed.is_ripe(store.capacity.overlay) else changed
-        for name, working in store.working.items():
+        for name, working in store.large.working.items():
             after[name] = rebased(self._jobs, name, working.arity, working.committed)
         if any(cold is not before.get(name) for name, cold in after.items()):
             store.constants.flush_if_many()
@@ -178,7 +179,7 @@ class SparkBackend(LocalBackend):
         return self._table(relation, is_explicit=True)
 
     def _table(self, relation: str, *, is_explicit: bool) -> FactTable:
-        cold = self.store.cold.get(relation)
+        cold = self.store.committed.relations.get(relation)
         if cold is None:
             return FewFacts(np.empty((0, 1), np.int32), 0, self._jobs, self.store.constants)
         if cold.size <= self.store.capacity.relation or cold.base is None:
@@ -192,25 +193,26 @@ class SparkBackend(LocalBackend):
 
     def _here(self, cold: ColdRelation, view: View) -> Array:
         self.store.freshen()
-        self.store.ensure_whole([cold.name])
-        found = self.store.relation(cold.name, cold.arity)
+        self.store.supply.whole([cold.name])
+        found = self.store.near.relation(cold.name, cold.arity)
         return found.rows[found.select(view)]
 
     def snapshot(self, relation: str) -> tuple[pa.Table, Flags]:
         """All facts of a relation, and which of them are explicit; they are brought to the driver for that."""
-        cold = self.store.cold.get(relation)
+        cold = self.store.committed.relations.get(relation)
         if cold is not None:
             self._here(cold, OLD)
-        return super().snapshot(relation)
+        return self._near.snapshot(relation)
 
-    def freeze(self, relation: str, facts: LocalFacts) -> FactTable:
+    def freeze(self, relation: str, facts: Facts) -> FactTable:
         """Facts of one relation, for good."""
-        large = facts.large.get(relation) if isinstance(facts, SparkFacts) else None
-        if large is not None:
+        if isinstance(facts, SparkFacts) and relation in facts.large:
+            large = facts.large[relation]
             working = large.working
             return self._table_of(working.of(large), len(large), working.arity, working.lease)
-        found = self.store.relations[relation]
-        rows = facts.parts.get(relation, np.empty(0, np.int32))
+        small = facts.small if isinstance(facts, SparkFacts) else facts
+        found = self.store.near.relations[relation]
+        rows = small.parts.get(relation, np.empty(0, np.int32))
         return FewFacts(found.rows[rows], found.arity, self._jobs, self.store.constants)
 
     def _many(self, arity: int, facts: DataFrame) -> FactTable:
@@ -226,16 +228,16 @@ class SparkBackend(LocalBackend):
         columns = tuple(at for at, term in enumerate(pattern.terms) if isinstance(term, Constant))
         values = [term.value for term in pattern.terms if isinstance(term, Constant)]
         self.store.freshen()
-        keys = self.store.dictionary.encode(values).reshape(1, -1)
+        keys = self.store.constants.dictionary.encode(values).reshape(1, -1)
         try:
-            self.store.ensure({(pattern.relation, columns): keys})
+            self.store.supply.bring({(pattern.relation, columns): keys})
         except TooLargeError:
             return self._many(len(pattern.terms), self._matching(pattern))
-        self.store.relation(pattern.relation, len(pattern.terms))
-        return super().query(pattern)
+        self.store.near.relation(pattern.relation, len(pattern.terms))
+        return self._near.query(pattern)
 
     def _matching(self, pattern: Atom) -> DataFrame:
-        frame = self.store.cold[pattern.relation].frame(self._jobs)
+        frame = self.store.committed.relations[pattern.relation].frame(self._jobs)
         first: dict[Variable, int] = {}
         for at, term in enumerate(pattern.terms):
             if isinstance(term, Constant):
@@ -247,19 +249,20 @@ class SparkBackend(LocalBackend):
     def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
         """Recompute everything from the explicit facts as Spark has them, and compare."""
         _ = self._jobs.spark
-        self.store.forget()
-        if sum(cold.size for cold in self.store.cold.values()) <= self.store.capacity.change:
-            self.store.ensure_whole(self.store.cold)
-            return super().differences(schedule)
-        fresh = SparkStore(self._jobs, self.store.capacity, self.store.constants)
-        insert = {
+        store = self.store
+        store.forget()
+        if store.committed.facts <= store.capacity.change:
+            store.supply.whole(store.committed.relations)
+            return self._near.differences(schedule)
+        fresh = SparkStore(self._jobs, store.capacity, store.constants)
+        insert: dict[str, Facts] = {
             name: fresh.include(name, cold.arity, cold.frame(self._jobs).where("explicit"))
-            for name, cold in self.store.cold.items()
+            for name, cold in store.committed.relations.items()
             if cold.size
         }
         maintain(fresh, schedule, Recompute(), delete={}, insert=insert, previous=Schedule(()))
         found = {}
-        for name in fresh.cold.keys() | fresh.relations.keys() | self.store.cold.keys():
+        for name in dict.fromkeys((*fresh.large.working, *fresh.near.relations, *store.committed.relations)):
             missing, extra = self._compared(name, fresh)
             if len(missing) or len(extra):
                 found[name] = missing, extra
@@ -267,21 +270,10 @@ class SparkBackend(LocalBackend):
         return found
 
     def _compared(self, name: str, fresh: SparkStore) -> tuple[FactTable, FactTable]:
-        arity = next(
-            relation.arity
-            for relation in (self.store.cold.get(name), fresh.cold.get(name), fresh.relations.get(name))
-            if relation is not None
-        )
-        both = Working(self._jobs, self.store.cold.get(name) or ColdRelation(name, arity), None)
-        both.renew(fresh.now(name, arity))
+        cold = self.store.committed.relations.get(name)
+        arity = cold.arity if cold is not None else fresh.large.enlarged(name, fresh.arity(name) or 0).arity
+        both = Working(self._jobs, cold or ColdRelation(name, arity), None)
+        both.renew(fresh.large.now(name, arity))
         missing, extra = (self._many(arity, both.facts(view)) for view in (INSERTED, DELETED))
         both.release()
         return missing, extra
-
-
-def _release(relations: Mapping[str, ColdRelation], *, keeping: Mapping[str, ColdRelation]) -> None:
-    """Free the bases that the relations of another version do not use."""
-    used = {id(cold.base) for cold in keeping.values()}
-    for cold in relations.values():
-        if id(cold.base) not in used:
-            frames.release(cold.base)

@@ -1,336 +1,285 @@
 """The Spark store: small sets of facts on the driver, large ones in DataFrames.
 
-What      : the protocol of maintenance/store.py, and of maintenance/bulk.py for stages that are derived as a whole.
-Idea      : strategies run on the driver as long as what they touch is small (hot.py). A relation through which a large
-            change goes is worked on as one DataFrame with marks (working.py) until the change is known; a change that
-            turned out small comes back to the driver, so that stages above go on as usual.
-Invariant : within a transaction a relation is either small or large; sets of a large relation are selections, others
-            are row numbers.
+What      : the protocol of maintenance/store.py, made of three parts: a local store on the driver (`near`), the supply
+            that brings it the committed facts that a call needs (driver/supply.py), and the relations through which a
+            large change goes (`large`). What derives whole stages is offered as `bulk`.
+Idea      : one fork. A set of facts has a small part, rows of the driver's store, and a large part, selections of
+            working frames; every call hands the small part to `near` and the large part to `large`. Calls over rules
+            concern small facts alone, so they are the driver's own.
+Invariant : within a transaction a relation is either small or large. A change that turned out small goes back to the
+            driver before the stages above see it.
 Never     : no large set passes through the driver.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.kernels.compiled import Array
-from tidelog.backends.local.relations.facts import LocalFacts
+from tidelog.backends.local.relations.facts import NOTHING, LocalFacts
 from tidelog.backends.local.relations.facts import union as local_union
-from tidelog.backends.spark.bulk import fixpoint as bulk
+from tidelog.backends.local.store import LocalStore
+from tidelog.backends.spark.bulk.whole_stages import WholeStages
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
-from tidelog.backends.spark.driver.hot import Capacity, Estimated, HotStore
-from tidelog.backends.spark.large.cold import ColdRelation
+from tidelog.backends.spark.driver.capacity import Capacity
+from tidelog.backends.spark.driver.supply import DriverSupply
+from tidelog.backends.spark.large.cold import DERIVED, EXPLICIT, GONE
+from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.large.groups import grouped
-from tidelog.backends.spark.large.rounds import Fixpoint
-from tidelog.backends.spark.large.working import Selection, Working
+from tidelog.backends.spark.large.large_relations import LargeRelations
+from tidelog.backends.spark.large.working import Selection
 from tidelog.backends.spark.values.constants import Constants
-from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Value
-from tidelog.limits import Limits
 from tidelog.maintenance.bulk import TooLargeError
+from tidelog.maintenance.rounds import Passing
 from tidelog.planning.blame import blamed
-from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
-from tidelog.planning.views import ANY, NOW, Mark, Matching, View
-
-_NONE = Mark(0)
-_REPLACED = Mark(0xFFFF) & ~(Mark.TOUCHED | Mark.MARKED | Mark.POSITIVE)
+from tidelog.planning.lowered import GroupRule, Stage
+from tidelog.planning.views import INSERTED, NO_MARKS, Mark, Matching, View
 
 
-class SparkFacts(LocalFacts):
-    """Row numbers of small relations and selections of large ones."""
+class SparkFacts:
+    """Rows of small relations and selections of large ones."""
 
-    __slots__ = ("large",)
+    __slots__ = ("large", "small")
 
-    def __init__(self, parts: Mapping[str, Array], large: Mapping[str, Selection]) -> None:
-        super().__init__(parts)
-        self.large = dict(large)
+    def __init__(self, small: LocalFacts, large: Mapping[str, Selection]) -> None:
+        self.small, self.large = small, dict(large)
 
     def __len__(self) -> int:
-        return self._size + sum(map(len, self.large.values()))
+        return len(self.small) + sum(map(len, self.large.values()))
 
     def __bool__(self) -> bool:
-        return self._size > 0 or any(map(len, self.large.values()))
+        return bool(self.small) or any(map(len, self.large.values()))
 
 
-class SparkStore(HotStore):
+Facts = LocalFacts | SparkFacts
+"""Sets without a large part are the driver's own."""
+
+
+class SparkStore:
     """Facts on Spark."""
 
     def __init__(self, jobs: Jobs, capacity: Capacity, constants: Constants | None = None) -> None:
-        super().__init__(jobs, capacity, constants)
-        self.working: dict[str, Working] = {}
-        self.limits = Limits()
-        self.bulk: list[bulk.BulkStats] = []
-        """What was derived in bulk since the update began, stage by stage."""
+        self._jobs = jobs
+        self.capacity = capacity
+        self.constants = constants or Constants(jobs, Dictionary())
+        self.committed = Committed(jobs, self.constants)
+        self.supply = DriverSupply(self.committed, capacity)
+        self.near = near = LocalStore(self.constants.dictionary, self.supply)
+        self.supply.fill(near)
+        self.large = LargeRelations(jobs, self.committed, near)
+        self.derivations = near.derivations
+        self.bulk = WholeStages(jobs, self.constants, self.large, self.supply, self.arity, self.derivations)
+        self.nothing, self.size, self.evaluate, self.count_all = near.nothing, near.size, near.evaluate, near.count_all
+        self.is_counted, self.start_counting = near.is_counted, near.start_counting
+        self.stop_counting = near.stop_counting
 
-    # -- large relations ---------------------------------------------------------------------------------------------
+    def arity(self, relation: str) -> int | None:
+        """The number of columns of a relation, on Spark or only on the driver so far."""
+        found = self.near.relations.get(relation)
+        known = self.committed.arity(relation)
+        return found.arity if known is None and found is not None else known
 
-    def include(self, name: str, arity: int, facts: DataFrame) -> LocalFacts:
+    def include(self, name: str, arity: int, facts: DataFrame) -> SparkFacts:
         """A large set of facts (columns of ids) of one relation, stored without marks where they are new."""
-        return SparkFacts({}, {name: self._enlarged(name, arity).include(facts)})
+        return SparkFacts(NOTHING, {name: self.large.enlarged(name, arity).include(facts)})
 
-    def _enlarged(self, name: str, arity: int) -> Working:
-        """The working frame of a relation, which is large from now on."""
-        found = self.working.get(name)
-        if found is None:
-            found = self.working[name] = Working(self._jobs, self.committed(name, arity), self._marked(name))
-        return found
+    # -- sets of facts: the small part to the driver, the large part to the working frames -----------------------------
 
-    def committed(self, name: str, arity: int) -> ColdRelation:
-        """The relation on Spark; an empty one if there is none. A relation without facts may get other columns."""
-        found = self.cold.get(name)
-        return found if found is not None and (found.size or found.arity == arity) else ColdRelation(name, arity)
-
-    def _marked(self, name: str) -> DataFrame | None:
-        """The facts on the driver whose marks this transaction changed."""
-        relation = self.relations.get(name)
-        if relation is None or not len(relation.journal):
-            return None
-        rows = relation.journal
-        marks = relation.marks[rows].astype(np.int32)
-        ids = self._ids(relation.rows[rows], relation.arity)
-        return frames.of_ids(self._jobs.spark, ids, {"marks": pa.array(marks)})
-
-    def _ids(self, rows: Array, arity: int) -> Array:
-        return self.constants.ids_of(rows) if arity else np.zeros((len(rows), 1), np.int64)
-
-    def _split(self, facts: LocalFacts) -> tuple[LocalFacts, dict[str, Selection]]:
-        """The small part, and the large one; row numbers of a relation that is large by now become a selection."""
-        large = dict(facts.large) if isinstance(facts, SparkFacts) else {}
-        small = dict(facts.parts)
-        for name in [name for name in small if name in self.working]:
-            relation, rows = self.relations[name], small.pop(name)
-            ids = frames.of_ids(self._jobs.spark, self._ids(relation.rows[rows], relation.arity))
-            large[name] = self.working[name].include(ids)
-        return LocalFacts(small), large
-
-    # -- sets of facts -------------------------------------------------------------------------------------------------
-
-    def union(self, parts: Iterable[LocalFacts], *, disjoint: bool = False) -> LocalFacts:
-        """The union of sets, small and large parts by themselves."""
-        listed = list(parts)
-        if not self.working:
-            return local_union(listed, disjoint=disjoint)
-        pairs = [self._split(facts) for facts in listed]
+    def union(self, parts: Iterable[Facts], *, disjoint: bool = False) -> Facts:
+        """The union of sets."""
+        pairs = [self._split(facts) for facts in parts]
         large: dict[str, Selection] = {}
         for _, selections in pairs:
             for name, selection in selections.items():
-                large[name] = self.working[name].union(large[name], selection) if name in large else selection
-        return SparkFacts(local_union(small for small, _ in pairs).parts, large)
+                large[name] = self.large[name].union(large[name], selection) if name in large else selection
+        return _joined(local_union([small for small, _ in pairs], disjoint=disjoint and not large), large)
 
-    def of(self, facts: LocalFacts, relations: Iterable[str]) -> LocalFacts:
-        """The facts of the given relations, small and large."""
+    def of(self, facts: Facts, relations: Iterable[str]) -> Facts:
+        """The facts of the given relations."""
+        small, large = self._split(facts)
         names = list(relations)
-        small = super().of(facts, names)
-        large = facts.large if isinstance(facts, SparkFacts) else {}
-        return SparkFacts(small.parts, {name: large[name] for name in names if name in large}) if large else small
+        return _joined(self.near.of(small, names), {name: large[name] for name in names if name in large})
 
-    def restrict(self, facts: LocalFacts, view: View) -> LocalFacts:
-        """The given facts that are in the view; of a large relation a further selection."""
-        if not self.working:
-            return super().restrict(facts, view)
+    def restrict(self, facts: Facts, view: View) -> Facts:
+        """The given facts that are in the view."""
         small, large = self._split(facts)
-        chosen = {name: self.working[name].restrict(selection, view) for name, selection in large.items()}
-        return SparkFacts(super().restrict(small, view).parts, chosen)
+        chosen = {name: self.large[name].restrict(selection, view) for name, selection in large.items()}
+        return _joined(self.near.restrict(small, view), chosen)
 
-    def mark(self, facts: LocalFacts, add: Mark = _NONE, remove: Mark = _NONE) -> None:
-        """Give and take marks, of a large relation as a projection."""
-        if not self.working:
-            super().mark(facts, add, remove)
-            return
+    def mark(self, facts: Facts, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
+        """Give and take marks."""
         small, large = self._split(facts)
-        super().mark(small, add, remove)
+        self.near.mark(small, add, remove)
         for name, selection in large.items():
-            self.working[name].mark(selection, add, remove)
+            self.large[name].mark(selection, add, remove)
 
-    def select(self, relations: Iterable[str], view: View) -> LocalFacts:
-        """See the protocol; a relation that is too large for the driver is worked on where it is."""
+    def select(self, relations: Iterable[str], view: View) -> Facts:
+        """Every stored fact of the relations in the view; a relation too large for the driver becomes large."""
         small, large = [], {}
         for name in relations:
-            if name not in self.working and self.fits(name):
+            if name not in self.large and self.supply.fits(name):
                 small.append(name)
-            elif name in self.working or name in self.cold:
-                large[name] = self._enlarged(name, self.cold[name].arity).select(view)
-        found = super().select(small, view)
-        return SparkFacts(found.parts, large) if large else found
+            else:
+                large[name] = self.large.enlarged(name, self.committed.arity(name) or 0).select(view)
+        return _joined(self.near.select(small, view), large)
 
-    def touched(self, relations: Iterable[str], view: View) -> LocalFacts:
-        """See the protocol; a large change that turned out small comes back to the driver first."""
+    def touched(self, relations: Iterable[str], view: View) -> Facts:
+        """The facts touched in this transaction that are in the view; a large change that is small is settled first."""
         names = list(relations)
         for name in names:
-            if name in self.working:
-                self._settle(name)
-        found = super().touched([name for name in names if name not in self.working], view)
-        large = {name: self.working[name].select(view) for name in names if name in self.working}
-        return SparkFacts(found.parts, large) if large else found
+            if name in self.large:
+                self.large.settle(name, self.capacity.change)
+        small = [name for name in names if name not in self.large]
+        large = {name: self.large[name].select(view) for name in names if name in self.large}
+        return _joined(self.near.touched(small, view), large)
 
-    def _settle(self, name: str) -> None:
-        """Bring the change of a large relation to the driver if it is small."""
-        working = self.working[name]
-        cold = self.committed(name, working.arity)
-        if working.tally()[ANY] > self.capacity.change:
-            return
-        table = self._jobs.run(working.changed.toArrow)
-        rows = self._local(cold, frames.to_ids(table, cold.columns))
-        marks = table.column("marks").to_numpy() & ~int(Mark.TOUCHED)
-        relation = self.relation(name, cold.arity)
-        relation.rollback()
-        places = relation.store(np.ascontiguousarray(rows), ANY, _NONE)
-        was = relation.marks[places] & int(Mark.OLD)
-        relation.alive += int(np.count_nonzero(marks & int(Mark.OLD)) - np.count_nonzero(was))
-        for value in sorted(set(marks.tolist())):
-            relation.mark(places[marks == value], Mark(value), _REPLACED & ~Mark(value))
-        del self.working[name]
-        working.retire()
+    def _split(self, facts: Facts) -> tuple[LocalFacts, Mapping[str, Selection]]:
+        """The small part and the large one; rows of a relation that is large by now become a selection."""
+        small, large = (facts.small, dict(facts.large)) if isinstance(facts, SparkFacts) else (facts, {})
+        if not self.large or not any(name in self.large for name in small.parts):
+            return small, large
+        rows = dict(small.parts)
+        for name in [name for name in rows if name in self.large]:
+            large[name] = self.large.selected(name, rows.pop(name))
+        return LocalFacts(rows), large
+
+    # -- rules: large sets drive nothing on the driver -----------------------------------------------------------------
 
     def derive(
         self,
         stage: Stage,
-        driving: LocalFacts,
-        blocking: LocalFacts,
+        driving: Facts,
+        blocking: Facts,
         matching: Matching,
         heads: View,
         add: Mark,
         phase: str,
     ) -> LocalFacts:
-        """See the protocol; large sets drive nothing here."""
-        for facts in (driving, blocking):
-            if isinstance(facts, SparkFacts) and facts.large:
-                raise TooLargeError.about(next(iter(facts.large)), self.capacity.change)
-        return super().derive(stage, driving, blocking, matching, heads, add, phase)
+        """See the protocol."""
+        return self.near.derive(stage, self._small(driving), self._small(blocking), matching, heads, add, phase)
 
-    # -- whole stages --------------------------------------------------------------------------------------------------
+    def several_rounds(
+        self, stage: Stage, driving: Facts, matching: Matching, heads: View, passing: Passing, phase: str
+    ) -> tuple[LocalFacts, LocalFacts, int] | None:
+        """See the protocol; the supply decides whether rounds may be fused."""
+        return self.near.several_rounds(stage, self._small(driving), matching, heads, passing, phase)
 
-    def is_large(self, relations: Iterable[str]) -> bool:
-        """Whether one of the relations is worked on as a DataFrame."""
-        return any(name in self.working for name in relations)
+    def supported(self, stage: Stage, facts: Facts, matching: Matching, phase: str) -> LocalFacts:
+        """See the protocol, of small facts."""
+        return self.near.supported(stage, self._small(facts), matching, phase)
 
-    def rebuild(self, stage: Stage, charge: Callable[[], None]) -> int:
-        """Derive the stage's NOW in bulk from its explicit facts and what is NOW below."""
-        self.dictionary.encode([value for rule in stage.rules for value in _constants(rule)])
-        arities = {rule.head.relation: len(rule.head.terms) for rule in stage.rules}
-        below = {
-            atom.relation: self.now(atom.relation, len(atom.terms))
-            for rule in stage.rules
-            for atom in _atoms(rule)
-            if atom.relation not in stage.relations
-        }
-        workings = {name: self._enlarged(name, self._arity(name, arities)) for name in sorted(stage.relations)}
-        explicit = {name: working.facts(View(Mark.EXPLICIT)) for name, working in workings.items()}
-        facts, kept = self._fixpoint(stage, below, explicit, charge)
-        for name, working in workings.items():
-            working.renew(facts[name])
-        frames.release(kept)
-        return sum(working.tally()[NOW] for working in workings.values())
+    def expand(
+        self, stage: Stage, facts: Facts, matching: Matching, bodies: View, add: Mark, limit: int, phase: str
+    ) -> tuple[LocalFacts, LocalFacts]:
+        """See the protocol, with heads that are small."""
+        return self.near.expand(stage, self._small(facts), matching, bodies, add, limit, phase)
 
-    def _arity(self, name: str, arities: Mapping[str, int]) -> int:
-        """The columns of a relation of a stage; one that has lost its last rule is known from its facts."""
-        return arities[name] if name in arities else (self.cold.get(name) or self.relations[name]).arity
+    def count(
+        self, stage: Stage, driving: Facts, blocking: Facts, matching: Matching, sign: int, phase: str
+    ) -> LocalFacts:
+        """See the protocol; counts stay on the driver."""
+        return self.near.count(stage, self._small(driving), self._small(blocking), matching, sign, phase)
 
-    def _fixpoint(
-        self,
-        stage: Stage,
-        below: Mapping[str, DataFrame],
-        explicit: Mapping[str, DataFrame],
-        charge: Callable[[], None],
-    ) -> tuple[Mapping[str, DataFrame], DataFrame]:
-        """All facts of a stage: by the compiled kernels in Arrow tasks if they can, else by joins in rounds."""
-        if stage.rules:
-            sizes = {name: self._size_now(name) for name in below}
-            found = bulk.fixpoint(
-                self._jobs,
-                stage,
-                below,
-                explicit,
-                partitions=self._partitions,
-                sizes=sizes,
-                limits=self.limits,
-                options=bulk.BulkOptions.of(self._jobs.spark),
-                on_round=lambda *_: charge(),
-            )
-            if found is not None:
-                self.bulk.append(found.stats)
-                for key, number in found.stats.derivations.items():
-                    self.derivations[key, "evaluate"] += number
-                return found.facts, found.kept
-        return Fixpoint(self._jobs, self.constants, stage, below, Estimated(self)).run(explicit, charge)
+    def due(self, facts: Facts) -> tuple[int, LocalFacts, LocalFacts, LocalFacts]:
+        """See the protocol; only the driver has ranks."""
+        return self.near.due(self._small(facts))
 
-    def _size_now(self, name: str) -> int:
-        """How many facts a relation has NOW, about."""
-        return self.working[name].tally()[NOW] if name in self.working else self.size(name)
+    def rank(self, facts: Facts, round_number: int | None) -> None:
+        """Give the facts a rank, or none."""
+        self.near.rank(self._small(facts), round_number)
 
-    @property
-    def _partitions(self) -> int:
-        return int(self._jobs.spark.conf.get("spark.sql.shuffle.partitions") or 2)
-
-    def now(self, name: str, arity: int) -> DataFrame:
-        """The facts of a relation that are NOW (columns of ids)."""
-        if name in self.working:
-            return self.working[name].facts(NOW)
-        if name not in self.cold and name not in self.relations:
-            return ColdRelation(name, arity).frame(self._jobs).drop("explicit")
-        marked = self._marked(name)
-        if marked is None:
-            return self.committed(name, arity).frame(self._jobs).drop("explicit")
-        return Working(self._jobs, self.committed(name, arity), marked).facts(NOW)
-
-    def regroup(self, rule: GroupRule, changed: LocalFacts, phase: str) -> tuple[LocalFacts, LocalFacts]:
+    def regroup(self, rule: GroupRule, changed: Facts, phase: str) -> tuple[Facts, Facts]:
         """See the protocol; the groups of a large relation are all computed anew."""
-        if not self.is_large([rule.body_relation, rule.relation]):
+        if not self.bulk.is_large([rule.body_relation, rule.relation]):
             try:
-                return super().regroup(rule, changed, phase)
+                return self.near.regroup(rule, self._small(changed), phase)
             except TooLargeError:
                 pass
-        body = self.now(rule.body_relation, rule.body_arity)
+        body = self.large.now(rule.body_relation, rule.body_arity)
         with blamed(rule):
             kept = frames.keep(self._jobs, grouped(rule, body, self.constants.frame))
         result = f"c{rule.group}"
         self.constants.add(kept.select(F.col(result).alias("id"), F.col("x").alias("text")).where("text is not null"))
-        working = self._enlarged(rule.relation, rule.group + 1)
+        working = self.large.enlarged(rule.relation, rule.group + 1)
         found = working.include(kept)
         frames.release(kept)
         insert, delete = working.restrict(found, View(outside=Mark.OLD)), working.besides(found, View(Mark.OLD))
-        return SparkFacts({}, {rule.relation: insert}), SparkFacts({}, {rule.relation: delete})
+        return _joined(NOTHING, {rule.relation: insert}), _joined(NOTHING, {rule.relation: delete})
+
+    def _small(self, facts: Facts) -> LocalFacts:
+        """The facts, if none of them is large."""
+        small, large = self._split(facts)
+        if large:
+            raise TooLargeError.about(next(iter(large)), self.capacity.change)
+        return small
+
+    # -- versions ------------------------------------------------------------------------------------------------------
+
+    def changes(self) -> dict[str, tuple[dict[tuple[int, ...], int], int]]:
+        """What this transaction changes on the driver: per relation the new states of facts, and its growth."""
+        found = {}
+        for name, relation in self.near.relations.items():
+            rows = relation.journal
+            marks = relation.marks[rows].astype(np.int64)
+            before = _states(marks, Mark.OLD, Mark.WAS_EXPLICIT)
+            after = _states(marks, Mark.NOW, Mark.EXPLICIT)
+            chosen = np.flatnonzero(before != after)
+            if chosen.size:
+                ids = self.committed.ids_of(relation.rows[rows[chosen]], relation.arity)
+                states = dict(zip(map(tuple, ids.tolist()), after[chosen].tolist()))
+                growth = np.count_nonzero(after[chosen]) - np.count_nonzero(before[chosen])
+                found[name] = states, int(growth)
+        return found
+
+    @property
+    def grown(self) -> int:
+        """About how many facts this transaction has added on the driver so far."""
+        return len(self.near.touched(self.near.relations, INSERTED))
+
+    @property
+    def has_marks(self) -> bool:
+        """Whether look-ahead has left marks, which are known by row numbers, on the driver."""
+        relations = self.near.relations.values()
+        return any(len(found.restrict(found.journal, View(Mark.MARKED))) for found in relations)
+
+    def commit(self) -> None:
+        """End the transaction on the driver; what it changed has been written before (backend.py)."""
+        is_crowded = bool(self.large) or (self.supply.held > self.capacity.kept and not self.has_marks)
+        self.near.commit()
+        if is_crowded:
+            self.forget()
+
+    def rollback(self) -> None:
+        """Undo the transaction; relations that came to the driver during it are gone from there."""
+        self.large.release()
+        self.supply.is_spoiled |= self.near.has_new_relations
+        self.near.rollback()
 
     def forget(self) -> None:
         """Between transactions: nothing is large, and the driver keeps only what Spark does not have."""
-        for working in self.working.values():
-            working.release()
-        self.working = {}
-        super().forget()
+        self.large.release()
+        self.near.clear()
+        self.supply.reset()
+        self.near.commit()
 
-    def rollback(self) -> None:
-        """Undo the transaction."""
-        for working in self.working.values():
-            working.release()
-        self.working = {}
-        super().rollback()
+    def freshen(self) -> None:
+        """Between transactions: after a fetch that failed nothing on the driver is relied on."""
+        if self.supply.is_spoiled:
+            self.forget()
 
 
-def _atoms(rule: LoweredRule) -> Iterator[Atom]:
-    for literal in rule.body:
-        if isinstance(literal, Atom):
-            yield literal
-        elif isinstance(literal, Negation):
-            yield literal.atom
+def _joined(small: LocalFacts, large: Mapping[str, Selection]) -> Facts:
+    """Both parts as one set."""
+    return SparkFacts(small, large) if large else small
 
 
-def _constants(rule: LoweredRule) -> Iterator[Value]:
-    """The constants that a rule names; facts derived from it may hold them."""
-    waiting: list[Term] = list(rule.head.terms)
-    for literal in rule.body:
-        match literal:
-            case Atom(_, terms) | Negation(Atom(_, terms)):
-                waiting += terms
-            case Comparison(_, left, right):
-                waiting += (left, right)
-    while waiting:
-        match waiting.pop():
-            case Constant(value):
-                yield value
-            case Call(_, arguments):
-                waiting += arguments
+def _states(marks: Array, present: Mark, explicit: Mark) -> Array:
+    """What an overlay would say about facts with these marks."""
+    states = np.where(marks & int(explicit), EXPLICIT, DERIVED)
+    return np.where(marks & int(present), states, GONE)

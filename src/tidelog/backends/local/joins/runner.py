@@ -9,19 +9,21 @@ Never     : no facts are stored here, and no plan is chosen.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
 from tidelog.backends.local.joins.bundle import MOST_DRIVING, scratch
 from tidelog.backends.local.joins.executable import Executable
-from tidelog.backends.local.joins.preparation import Crew, Preparation
+from tidelog.backends.local.joins.preparation import NO_DRIVER, Crew, Preparation
 from tidelog.backends.local.joins.watched import watched
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.counted_stages import Counted
+from tidelog.backends.local.relations.facts import distinct
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.planning.lowered import LoweredRule
 from tidelog.planning.plan import Driver
-from tidelog.planning.views import Mark, Matching, View
+from tidelog.planning.views import ANY, NO_MARKS, Mark, Matching, View
 
 _MANY_FACTS, _SAMPLE = 4096, 64
 """From how many facts on orders of joins race, and over how many of them."""
@@ -30,30 +32,31 @@ Sink = Callable[[LoweredRule, Array], None]
 
 
 class Runner:
-    """Runs executables under watch."""
+    """Runs executables over the relations of a store, under watch."""
 
-    def __init__(self) -> None:
-        self.relations: dict[str, Relation] = {}
+    def __init__(self, relations: Mapping[str, Relation]) -> None:
+        self._relations = relations
         self.derivations: Counter[tuple[str, str]] = Counter()
         self.on_progress: Callable[[], None] = lambda: None
-        self._scratch = scratch()
+        self.scratch = scratch()
 
-    def _run(self, crew: Crew, driving: Array, phase: str, sink: Sink) -> None:
+    def run(self, crew: Crew, driving: Array, phase: str, sink: Sink) -> None:
         """The heads of everything that the rows drive: of few rows at once, of many rule by rule."""
         alone = crew.everyone
         if crew.bundle is not None and len(driving) <= MOST_DRIVING:
             self.on_progress()
-            matches = crew.bundle.matches(driving, self._scratch)
+            matches = crew.bundle.matches(driving, self.scratch)
             for executable, count in matches.hits:
                 self.derivations[executable.plan.rule.key, phase] += count
             for rule, heads in matches.tables:
                 sink(rule, heads)
             alone = [*crew.others, *matches.unfinished]
         for executable in [executable for executable in alone if not executable.is_futile()]:
-            self._feed(executable.plan.rule, executable, driving, phase, sink)
+            self.feed(executable, driving, phase, sink)
 
-    def _feed(self, rule: LoweredRule, executable: Executable, driving: Array, phase: str, sink: Sink) -> None:
-        derived = 0
+    def feed(self, executable: Executable, driving: Array, phase: str, sink: Sink) -> None:
+        """Hand the heads of one executable to the sink, a chunk at a time."""
+        rule, derived = executable.plan.rule, 0
         for table in watched(rule, self.on_progress, executable.heads(driving)):
             if len(table):
                 derived += len(table)
@@ -61,7 +64,7 @@ class Runner:
         if derived:
             self.derivations[rule.key, phase] += derived
 
-    def _proved(self, crew: Crew, driving: Array, phase: str) -> Array:
+    def proved(self, crew: Crew, driving: Array, phase: str) -> Array:
         """Which of the rows are the head of an instance."""
         self.on_progress()
         proved, alone = np.zeros(len(driving), np.bool_), crew.others
@@ -80,8 +83,8 @@ class Runner:
             self.derivations[rule.key, phase] += len(waiting) - int(np.count_nonzero(~proved))
         return proved
 
-    def _provers(self, prepared: Preparation, name: str, rows: Array, matching: Matching) -> Crew:
-        """Who looks for supports of the facts. For many facts, orders of joins race on a sample of them.
+    def race(self, prepared: Preparation, name: str, rows: Array, matching: Matching) -> Crew:
+        """The executables that look for supports of the facts; for many facts, orders of joins race on a sample.
 
         How much there is to look at depends on what this very update has taken away; estimates do not know that.
         """
@@ -89,15 +92,14 @@ class Runner:
         rivals = prepared.rivals(name, matching) if len(rows) >= _MANY_FACTS else None
         if rivals is None or rivals.bundle is None or usual.bundle is None:
             return usual
-        sample = self.relations[name].rows[rows[:: len(rows) // _SAMPLE]]
+        sample = self._relations[name].rows[rows[:: len(rows) // _SAMPLE]]
         ours, theirs = usual.bundle.proved(sample), rivals.bundle.proved(sample)
         if ours.unfinished or theirs.unfinished or not np.any(theirs.looked < ours.looked):
             return usual
         return prepared.mixed(name, matching, tuple((theirs.looked < ours.looked).tolist()))
 
-    def _expand(
+    def expand(
         self,
-        rule: LoweredRule,
         executable: Executable,
         driving: Array,
         limit: int,
@@ -105,15 +107,47 @@ class Runner:
         add: Mark,
         found: dict[str, list[Array]],
     ) -> Array:
+        """Add the stage's own body facts of at most `limit` instances per driving row; how many each row has."""
         own = [at for at, join in enumerate(executable.joins) if join.relation in executable.own]
         counts = np.zeros(len(driving), np.int64)
-        for table in watched(rule, self.on_progress, executable.bodies(driving, own, limit)):
+        for table in watched(executable.plan.rule, self.on_progress, executable.bodies(driving, own, limit)):
             counts += np.bincount(table[:, 0], minlength=len(driving))
             for column, at in enumerate(own, start=1):
                 name = executable.joins[at].relation
-                rows = self.relations[name].restrict(np.ascontiguousarray(table[:, column]), bodies, add)
+                rows = self._relations[name].restrict(np.ascontiguousarray(table[:, column]), bodies, add)
                 found.setdefault(name, []).append(rows)
         return counts
+
+    def count(
+        self,
+        own: Collection[str],
+        executable: Executable,
+        rows: Array | None,
+        heads: Relation,
+        counted: Counted,
+        sign: int,
+        phase: str,
+    ) -> Iterator[Array]:
+        """Add `sign` to the count of every instance's head in the instance's round; the heads, a chunk at a time.
+
+        `rows` are the numbers of the driving facts, None without a driver; `own` are the relations of the stage.
+        """
+        rule, relation = executable.plan.rule, executable.plan.relation
+        at_home = [at for at, join in enumerate(executable.joins) if join.relation in own]
+        driving = NO_DRIVER if rows is None else self._relations[relation or ""].rows[rows]
+        for table, body in watched(rule, self.on_progress, executable.instances(driving, at_home)):
+            if not len(table):
+                continue
+            facts = heads.store(with_columns(table), ANY, NO_MARKS)
+            rounds = np.zeros(len(facts), np.int64)
+            for column, at in enumerate(at_home, start=1):
+                joined = self._relations[executable.joins[at].relation]
+                rounds = np.maximum(rounds, counted.of(joined).ranks(body[:, column]))
+            if rows is not None and relation is not None and relation in own:
+                rounds = np.maximum(rounds, counted.of(self._relations[relation]).ranks(rows[body[:, 0]]))
+            self.derivations[rule.key, phase] += len(facts)
+            counted.add(heads, facts, rounds + 1, sign)
+            yield distinct(facts)
 
 
 def with_columns(table: Array) -> Array:

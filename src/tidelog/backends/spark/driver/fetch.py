@@ -31,15 +31,15 @@ code of one update serves the next. A fact that has such a key comes along for n
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """Facts of one relation: those with the keys in the columns, or all if there are no columns."""
+class LookUp:
+    """Facts of one relation on Spark: those with the keys (ids) in the columns, or all if there are no columns."""
 
     relation: ColdRelation
     columns: tuple[int, ...]
     keys: Ids
 
 
-def fetch(jobs: Jobs, wanted: Sequence[Wanted]) -> list[tuple[ColdRelation, Ids, Array]]:
+def fetch(jobs: Jobs, wanted: Sequence[LookUp]) -> list[tuple[ColdRelation, Ids, Array]]:
     """For every relation that is asked its rows and which of them are explicit, in one job and mostly one pass each."""
     asked = [look_up for look_up in wanted if look_up.relation.base is not None]
     if not asked:
@@ -71,7 +71,7 @@ def _padded(frame: DataFrame, relation: ColdRelation, number: int, width: int) -
     return frame.select(F.lit(number).alias("number"), *columns, "explicit")
 
 
-def _answers(jobs: Jobs, relation: ColdRelation, wanted: Sequence[Wanted]) -> Iterator[DataFrame]:
+def _answers(jobs: Jobs, relation: ColdRelation, wanted: Sequence[LookUp]) -> Iterator[DataFrame]:
     """The facts of one relation: look-ups with few keys share a pass; a fact may come more than once."""
     base = relation.base
     assert base is not None
@@ -88,7 +88,7 @@ def _answers(jobs: Jobs, relation: ColdRelation, wanted: Sequence[Wanted]) -> It
             yield base.join(F.broadcast(keys), names, "left_semi")
 
 
-def _has_key(wanted: Wanted) -> Column:
+def _has_key(wanted: LookUp) -> Column:
     folded = _fold_column([F.col(f"c{column}") for column in wanted.columns])
     return folded.isin([*_fold(wanted.keys).tolist(), *_NOBODY])
 

@@ -1,0 +1,71 @@
+"""Which plans a call of the store runs, and over which rows.
+
+What      : for facts that drive, rules as a whole and heads to be proved: the executables and their driving rows; and
+            the same as plans, for a supply (supply.py) that has to know before they run.
+Idea      : a call names facts and a stage; what it comes down to is a list of executables, which is the same whether
+            they run or are announced.
+Invariant : every rule and literal that the facts can drive is there once.
+Never     : nothing runs here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from tidelog.backends.local.joins.executable import Executable
+from tidelog.backends.local.joins.preparation import NO_DRIVER, Preparation
+from tidelog.backends.local.joins.row_lookups import first_of_each
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.facts import LocalFacts
+from tidelog.backends.local.relations.relation import Relation
+from tidelog.backends.local.supply import Call
+from tidelog.planning.lowered import LoweredRule
+from tidelog.planning.plan import Driver
+from tidelog.planning.views import Matching
+
+Relations = Mapping[str, Relation]
+
+
+def driven(
+    prepared: Preparation,
+    relations: Relations,
+    driving: LocalFacts,
+    blocking: LocalFacts,
+    matching: Matching,
+    ask: Callable[[], None],
+) -> Iterator[tuple[Executable, Array]]:
+    """The executable of each rule and literal that the facts drive, with the row numbers of the driving facts.
+
+    `ask` is called before each literal and raises when a budget is used up.
+    """
+    for name, rows in driving.parts.items():
+        for rule, literal in prepared.driven.get(name, ()):
+            ask()
+            yield prepared.executable(rule, Driver.LITERAL, literal, matching), rows
+    for name, rows in blocking.parts.items():
+        for rule, literal in prepared.blocked.get(name, ()):
+            executable = prepared.executable(rule, Driver.LITERAL, literal, matching)
+            first = first_of_each(relations[name].rows[rows], executable.plan.columns)
+            yield executable, rows[first]
+
+
+def calls_driven(
+    prepared: Preparation, relations: Relations, driving: LocalFacts, blocking: LocalFacts, matching: Matching
+) -> list[Call]:
+    """What `driven` will run."""
+    found = driven(prepared, relations, driving, blocking, matching, lambda: None)
+    return [(executable.plan, relations[executable.plan.relation or ""].rows[rows]) for executable, rows in found]
+
+
+def calls_from_nothing(prepared: Preparation, rules: Sequence[LoweredRule], matching: Matching) -> list[Call]:
+    """The plans that enumerate all instances of rules."""
+    return [(prepared.executable(rule, Driver.NOTHING, None, matching).plan, NO_DRIVER) for rule in rules]
+
+
+def calls_for_heads(prepared: Preparation, relations: Relations, heads: LocalFacts, matching: Matching) -> list[Call]:
+    """The plans that look for instances with given heads."""
+    return [
+        (prepared.executable(rule, Driver.HEAD, None, matching).plan, relations[name].rows[rows])
+        for name, rows in heads.parts.items()
+        for rule in prepared.heads.get(name, ())
+    ]

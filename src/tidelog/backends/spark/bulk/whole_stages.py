@@ -1,0 +1,125 @@
+"""Whole stages, derived where their facts are.
+
+What      : the offer of maintenance/bulk.py: a stage's NOW from its explicit facts and what is NOW below it.
+Idea      : the compiled kernels in Arrow tasks (fixpoint.py) if they can do all rules of the stage, else rounds of
+            DataFrame joins (large/rounds.py).
+Invariant : afterwards every relation of the stage is large, its NOW is new and its OLD as before.
+Never     : no strategy, and no fact on the driver.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from pyspark.sql import DataFrame
+
+from tidelog.backends.spark.bulk import fixpoint as bulk
+from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.driver.supply import DriverSupply
+from tidelog.backends.spark.large.large_relations import LargeRelations
+from tidelog.backends.spark.large.rounds import Fixpoint
+from tidelog.backends.spark.values.constants import Constants
+from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Value
+from tidelog.limits import Limits
+from tidelog.planning.lowered import LoweredRule, Stage
+from tidelog.planning.views import NOW, Mark, View
+
+
+class WholeStages:
+    """Derives stages as a whole, for one store."""
+
+    def __init__(
+        self,
+        jobs: Jobs,
+        constants: Constants,
+        large: LargeRelations,
+        supply: DriverSupply,
+        arity: Callable[[str], int | None],
+        derivations: Counter[tuple[str, str]],
+    ) -> None:
+        self._jobs, self._constants, self._large, self._supply = jobs, constants, large, supply
+        self._arity, self._derivations = arity, derivations
+        self.limits = Limits()
+        self.stats: list[bulk.BulkStats] = []
+        """What the compiled kernels derived in bulk since the update began, stage by stage."""
+
+    def is_large(self, relations: Iterable[str]) -> bool:
+        """Whether a large change goes through one of the relations."""
+        return any(name in self._large for name in relations)
+
+    def rebuild(self, stage: Stage, charge: Callable[[], None]) -> int:
+        """Derive the stage's NOW in bulk; the number of its facts. `charge` is called once per round."""
+        self._constants.dictionary.encode([value for rule in stage.rules for value in _constants(rule)])
+        arities = {rule.head.relation: len(rule.head.terms) for rule in stage.rules}
+        below = {
+            atom.relation: self._large.now(atom.relation, len(atom.terms))
+            for rule in stage.rules
+            for atom in _atoms(rule)
+            if atom.relation not in stage.relations
+        }
+        workings = {}
+        for name in sorted(stage.relations):  # one that has lost its last rule is known from its facts
+            arity = arities[name] if name in arities else self._arity(name)
+            workings[name] = self._large.enlarged(name, arity or 0)
+        explicit = {name: working.facts(View(Mark.EXPLICIT)) for name, working in workings.items()}
+        facts, kept = self._fixpoint(stage, below, explicit, charge)
+        for name, working in workings.items():
+            working.renew(facts[name])
+        frames.release(kept)
+        return sum(working.tally()[NOW] for working in workings.values())
+
+    def _fixpoint(
+        self,
+        stage: Stage,
+        below: Mapping[str, DataFrame],
+        explicit: Mapping[str, DataFrame],
+        charge: Callable[[], None],
+    ) -> tuple[Mapping[str, DataFrame], DataFrame]:
+        """All facts of a stage: by the compiled kernels in Arrow tasks if they can, else by joins in rounds."""
+        if stage.rules:
+            found = bulk.fixpoint(
+                self._jobs,
+                stage,
+                below,
+                explicit,
+                partitions=int(self._jobs.spark.conf.get("spark.sql.shuffle.partitions") or 2),
+                sizes={name: self._large.size_now(name) for name in below},
+                limits=self.limits,
+                options=bulk.BulkOptions.of(self._jobs.spark),
+                on_round=lambda *_: charge(),
+            )
+            if found is not None:
+                self.stats.append(found.stats)
+                for key, number in found.stats.derivations.items():
+                    self._derivations[key, "evaluate"] += number
+                return found.facts, found.kept
+        estimates = self._supply.estimates
+        assert estimates is not None
+        return Fixpoint(self._jobs, self._constants, stage, below, estimates).run(explicit, charge)
+
+
+def _atoms(rule: LoweredRule) -> Iterator[Atom]:
+    for literal in rule.body:
+        if isinstance(literal, Atom):
+            yield literal
+        elif isinstance(literal, Negation):
+            yield literal.atom
+
+
+def _constants(rule: LoweredRule) -> Iterator[Value]:
+    """The constants that a rule names; facts derived from it may hold them."""
+    waiting: list[Term] = list(rule.head.terms)
+    for literal in rule.body:
+        match literal:
+            case Atom(_, terms) | Negation(Atom(_, terms)):
+                waiting += terms
+            case Comparison(_, left, right):
+                waiting += (left, right)
+    while waiting:
+        match waiting.pop():
+            case Constant(value):
+                yield value
+            case Call(_, arguments):
+                waiting += arguments

@@ -1,0 +1,37 @@
+"""How much the driver takes.
+
+What      : a handful of numbers of facts, from the session's settings.
+Invariant : they are read once, when an engine is made.
+Never     : no facts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What the driver takes.
+
+    Relations of up to `relation` facts come as a whole; `facts` in all may be there during an update, and `kept`
+    between updates; a change of more than `change` facts of one relation is large; `overlay` changed facts of a
+    relation wait before they move to Spark.
+    """
+
+    relation: int = 20_000
+    facts: int = 2_000_000
+    kept: int = 1_000_000
+    change: int = 50_000
+    overlay: int = 5_000
+
+    @staticmethod
+    def of(spark: SparkSession) -> Capacity:
+        """What the session's settings `spark.tidelog.driver.<name>` say."""
+        names = (each.name for each in fields(Capacity))
+        settings = {name: spark.conf.get(f"spark.tidelog.driver.{name}", None) for name in names}
+        return Capacity(**{name: int(value) for name, value in settings.items() if value is not None})

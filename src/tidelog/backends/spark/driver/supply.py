@@ -1,0 +1,196 @@
+"""The facts that a call on the driver needs, brought before it runs.
+
+What      : `DriverSupply`, the supply (backends/local/supply.py) of the local store on the driver: it finds out which
+            look-ups a call will make, and fetches what is not there yet from a source (source.py).
+Idea      : the look-ups of a plan are found by running it step by step (probes.py). The keys of all plans of a call are
+            fetched together, once for each step. What has come stays, so that later rounds and updates that touch the
+            same facts fetch nothing. A small relation comes as a whole.
+Invariant : pages (pages.py) name exactly the keys whose facts are stored; after a fetch that failed nothing is relied
+            on until `reset`.
+Never     : no Spark, and no large set of facts: a look-up that would bring too many raises `TooLargeError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from tidelog.backends.local.joins.executable import Executable
+from tidelog.backends.local.joins.preparation import Sizes
+from tidelog.backends.local.joins.watched import watched
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.store import LocalStore
+from tidelog.backends.local.supply import Call
+from tidelog.backends.spark.driver.capacity import Capacity
+from tidelog.backends.spark.driver.pages import Pages
+from tidelog.backends.spark.driver.probes import Probe, probes
+from tidelog.backends.spark.driver.source import Brought, Source, Wanted
+from tidelog.maintenance.bulk import TooLargeError
+from tidelog.planning.join_order import Estimates
+from tidelog.planning.lowered import Stage
+from tidelog.planning.plan import Plan
+from tidelog.planning.views import Mark, Matching, View
+
+_PRESENT = Mark.OLD | Mark.NOW
+_ASSERTED = _PRESENT | Mark.EXPLICIT | Mark.WAS_EXPLICIT
+_ABSENT = View(outside=Mark.OLD)
+_NO_KEYS = np.empty((0, 0), np.int32)
+_MOST_LADDERS = 1024
+"""How many plans are remembered with their look-ups; a usual program has some dozens."""
+
+Ladder = list[tuple[Probe, Executable]]
+"""The look-ups of a plan in order, each with the executable that finds its keys."""
+LookUps = Mapping[tuple[str, tuple[int, ...]], Array]
+"""Keys (rows of local numbers) by relation and columns; no columns mean the whole relation."""
+
+
+class DriverSupply:
+    """Brings facts from a source into one local store."""
+
+    is_partial = True
+    fuses_rounds = False
+    races_provers = False
+
+    def __init__(self, source: Source, capacity: Capacity) -> None:
+        self._source, self._capacity = source, capacity
+        self._store = LocalStore()
+        self._pages = Pages()
+        self._ladders: dict[tuple[int, int], tuple[Plan, Matching, Ladder]] = {}
+        self.estimates: Estimates | None = None
+        self.is_spoiled = False
+        """Whether the store may lack facts that the pages name; `reset` mends it."""
+
+    def fill(self, store: LocalStore) -> None:
+        """From now on this is the store that facts are brought to."""
+        self._store = store
+        self.estimates = _Estimates(self._source, Sizes(store.relations))
+
+    def reset(self) -> None:
+        """Begin anew with an empty store: only what is at hand is stored."""
+        self._pages, self._ladders, self.is_spoiled = Pages(), {}, False
+        for brought in self._source.at_hand():
+            self._place(brought)
+
+    # -- what a local store asks ---------------------------------------------------------------------------------------
+
+    def size(self, relation: str) -> int:
+        """How many facts the relation had at the last commit."""
+        return self._source.size(relation)
+
+    def rows(self, relation: str, table: Array) -> None:
+        """Bring the facts that are among these."""
+        if len(table) and self._source.arity(relation) == table.shape[1]:
+            self.bring({(relation, tuple(range(table.shape[1]))): table})
+
+    def groups(self, relations: Iterable[str], groups: Array) -> None:
+        """Bring all members of the groups."""
+        self.bring({(relation, tuple(range(groups.shape[1]))): groups for relation in relations})
+
+    def whole(self, relations: Iterable[str]) -> None:
+        """Bring relations as a whole."""
+        self.bring({(relation, ()): _NO_KEYS for relation in relations})
+
+    def look_ups(self, stage: Stage, matching: Matching, calls: Sequence[Call]) -> None:
+        """Bring what the plans will look up: what the first steps of all plans need, then the second steps, and on."""
+        ladders = [(self._ladder(stage, plan, matching), driving) for plan, driving in calls]
+        for step in range(max((len(ladder) for ladder, _ in ladders), default=0)):
+            found: dict[tuple[str, tuple[int, ...]], list[Array]] = {}
+            for ladder, driving in ladders:
+                if step < len(ladder) and not self.is_here(ladder[step][0].relation):
+                    probe, executable = ladder[step]
+                    tables = watched(probe.plan.rule, self._store.on_progress, executable.heads(driving))
+                    keys = [table for table in tables if len(table)]
+                    if keys:
+                        found.setdefault((probe.relation, probe.columns), []).extend(keys)
+            if found:
+                self.bring({key: np.concatenate(parts) for key, parts in found.items()})
+
+    # -- what is here --------------------------------------------------------------------------------------------------
+
+    @property
+    def held(self) -> int:
+        """How many facts the store holds."""
+        return sum(found.count for found in self._store.relations.values())
+
+    def is_here(self, relation: str) -> bool:
+        """Whether every fact of the relation is in the store."""
+        return not self._source.is_away(relation) or self._pages.is_whole(relation)
+
+    def fits(self, relation: str) -> bool:
+        """Whether the whole relation is in the store or has room there."""
+        return self.is_here(relation) or self._source.size(relation) + self.held <= self._capacity.facts
+
+    def bring(self, look_ups: LookUps) -> None:
+        """Fetch the facts with these keys, all together, as far as they are not in the store."""
+        try:
+            wanted = [found for key, keys in look_ups.items() if (found := self._wanted(*key, keys))]
+        except TooLargeError:
+            for name, _ in look_ups:
+                self._pages.forget(name)
+            raise
+        if wanted:
+            spoiled, self.is_spoiled = self.is_spoiled, True
+            for brought in self._source.fetch(wanted):
+                self._place(brought)
+            self.is_spoiled = spoiled
+
+    def _wanted(self, name: str, columns: tuple[int, ...], keys: Array) -> Wanted | None:
+        """What has to be fetched for a look-up."""
+        if self.is_here(name):
+            return None
+        size = self._source.size(name)
+        if not columns or size <= self._capacity.relation:
+            self._check_room(name, size)
+            self._pages.note_whole(name)
+            return Wanted(name, (), _NO_KEYS)
+        missing = self._pages.note(name, columns, keys)
+        if not len(missing):
+            return None
+        if len(columns) < (self._source.arity(name) or 0):
+            self._check_room(name, self._expected(name, columns, len(missing)))
+        return Wanted(name, columns, missing)
+
+    def _expected(self, name: str, columns: tuple[int, ...], keys: int) -> int:
+        """About how many facts have one of this number of keys."""
+        distinct = max(self._source.distinct(name, column) for column in columns)
+        return self._source.size(name) * keys // max(distinct, 1)
+
+    def _check_room(self, name: str, more: int) -> None:
+        if self.held + more > self._capacity.facts:
+            raise TooLargeError.about(name, self._capacity.facts)
+
+    def _place(self, brought: Brought) -> None:
+        """Store committed facts that are not stored yet."""
+        relation = self._store.relation(brought.relation, brought.arity)
+        for rows, marks in ((brought.rows[brought.explicit], _ASSERTED), (brought.rows[~brought.explicit], _PRESENT)):
+            relation.alive += len(relation.store(np.ascontiguousarray(rows), _ABSENT, marks))
+
+    def _ladder(self, stage: Stage, plan: Plan, matching: Matching) -> Ladder:
+        """The look-ups of a plan; plan and matching are kept with them, because they are known by identity."""
+        key = (id(plan), id(matching))
+        if key not in self._ladders:
+            if len(self._ladders) >= _MOST_LADDERS:
+                self._ladders.clear()
+            store = self._store
+            ladder = [
+                (probe, Executable(probe.plan, matching, stage.relations, store.relation, store.dictionary))
+                for probe in probes(plan)
+            ]
+            self._ladders[key] = plan, matching, ladder
+        return self._ladders[key][2]
+
+
+class _Estimates:
+    """Sizes for the planner: of relations of the source by what was counted there, of others by what is stored."""
+
+    def __init__(self, source: Source, stored: Sizes) -> None:
+        self._source, self._stored = source, stored
+
+    def size(self, relation: str) -> int:
+        """The number of facts; a relation without facts may be about to fill, so it counts as an average one."""
+        return self._source.size(relation) or self._stored.size(relation)
+
+    def distinct(self, relation: str, column: int) -> int:
+        """What was counted at the source, else an estimate from the stored facts."""
+        return self._source.distinct(relation, column) or self._stored.distinct(relation, column)

@@ -1,0 +1,97 @@
+"""The committed relations of one engine on Spark.
+
+What      : all relations (cold.py) of the last version by name, and the answers to what the driver asks about them.
+Idea      : the one place where ids on Spark and the numbers of the driver's store meet: keys go out as ids, facts come
+            back as numbers. A commit replaces the whole table of relations by another one.
+Invariant : the relations of a version are immutable; a commit assigns other ones, in one step.
+Never     : no marks and no rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.driver.fetch import LookUp, fetch
+from tidelog.backends.spark.driver.source import Brought, Wanted
+from tidelog.backends.spark.large.cold import EXPLICIT, GONE, ColdRelation
+from tidelog.backends.spark.values.constants import Constants
+from tidelog.backends.spark.values.ids import Ids
+
+
+class Committed:
+    """The relations of the last version; a source (driver/source.py) for the driver."""
+
+    def __init__(self, jobs: Jobs, constants: Constants) -> None:
+        self._jobs, self._constants = jobs, constants
+        self.relations: Mapping[str, ColdRelation] = {}
+
+    @property
+    def facts(self) -> int:
+        """How many facts there are in all."""
+        return sum(cold.size for cold in self.relations.values())
+
+    def of(self, name: str, arity: int) -> ColdRelation:
+        """The relation; an empty one if there is none. A relation without facts may get other columns."""
+        found = self.relations.get(name)
+        return found if found is not None and (found.size or found.arity == arity) else ColdRelation(name, arity)
+
+    # -- the driver's numbers and Spark's ids ------------------------------------------------------------------------
+
+    def ids_of(self, rows: Array, arity: int) -> Ids:
+        """Facts as ids; a fact without columns has one that is always 0."""
+        return self._constants.ids_of(rows) if arity else np.zeros((len(rows), 1), np.int64)
+
+    def local_of(self, rows: Ids, arity: int) -> Array:
+        """Facts as numbers of the driver."""
+        return self._constants.local_of(rows) if arity else np.zeros((len(rows), 1), np.int32)
+
+    # -- what the driver asks (driver/source.py) -----------------------------------------------------------------------
+
+    def size(self, relation: str) -> int:
+        """How many facts the relation has."""
+        found = self.relations.get(relation)
+        return found.size if found is not None else 0
+
+    def arity(self, relation: str) -> int | None:
+        """The number of its columns, if it was ever committed."""
+        found = self.relations.get(relation)
+        return found.arity if found is not None else None
+
+    def distinct(self, relation: str, column: int) -> int:
+        """About how many distinct values a column had when it was last counted."""
+        found = self.relations.get(relation)
+        return found.distinct[column] if found is not None and column < len(found.distinct) else 0
+
+    def is_away(self, relation: str) -> bool:
+        """Whether the relation has a base on Spark; an overlay is always on the driver."""
+        found = self.relations.get(relation)
+        return found is not None and bool(found.size) and found.base is not None
+
+    def fetch(self, wanted: Sequence[Wanted]) -> Iterator[Brought]:
+        """The facts of all look-ups, in one job; facts of which an overlay knows better are left out."""
+        asked = [LookUp(self.relations[one.relation], one.columns, self._constants.ids_of(one.keys)) for one in wanted]
+        for cold, rows, explicit in fetch(self._jobs, asked):
+            fresh = ~cold.is_overlaid(rows)
+            yield Brought(cold.name, cold.arity, self.local_of(rows[fresh], cold.arity), explicit[fresh])
+
+    def at_hand(self) -> Iterator[Brought]:
+        """The present facts of the overlays."""
+        for cold in self.relations.values():
+            present = {fact: state for fact, state in cold.overlay.items() if state != GONE}
+            if present:
+                rows = self.local_of(np.array(list(present), np.int64), cold.arity)
+                explicit = np.array([state == EXPLICIT for state in present.values()], np.bool_)
+                yield Brought(cold.name, cold.arity, rows, explicit)
+
+
+def release(relations: Mapping[str, ColdRelation], *, keeping: Mapping[str, ColdRelation]) -> None:
+    """Free the bases that the relations of another version do not use."""
+    used = {id(cold.base) for cold in keeping.values()}
+    for cold in relations.values():
+        if id(cold.base) not in used:
+            frames.release(cold.base)
