@@ -10,16 +10,19 @@ from tests.differential.harness import agree
 from tests.differential.updates import draw_case
 from tests.maintenance.engines import factory
 from tests.maintenance.stores import STORES
+from tests.maintenance.supplied_store import SuppliedStore
 from tidelog.maintenance.registry import STRATEGIES
+
+ALL_STORES = {**STORES, "supplied": SuppliedStore}
 
 
 def follow(seed: int, store: str) -> None:
     """Hold all strategies to the law on one case."""
     case = draw_case(seed)
-    agree(case, {strategy: factory(strategy, STORES[store], case.updates) for strategy in STRATEGIES})
+    agree(case, {strategy: factory(strategy, ALL_STORES[store], case.updates) for strategy in STRATEGIES})
 
 
-@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("store", ALL_STORES)
 @pytest.mark.parametrize("seed", range(12))
 def test_strategies_equal_recomputation(seed: int, store: str):
     """A dozen cases on each store; tests/differential has the many."""
@@ -27,7 +30,7 @@ def test_strategies_equal_recomputation(seed: int, store: str):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("store", STORES)
+@pytest.mark.parametrize("store", ALL_STORES)
 @pytest.mark.parametrize("start", range(0, 400, 50))
 def test_strategies_equal_recomputation_on_many_cases(start: int, store: str):
     """The long tier."""

@@ -1,0 +1,88 @@
+"""The driver's supply without Spark: what a call looks up is there before it runs, and no more than that comes.
+
+tests/maintenance/test_law.py holds every strategy on a supplied store to recomputation; here is what facts alone do not
+show: how much is brought, how often, and what happens when it is too much or the source fails.
+"""
+
+import pytest
+
+from tests.maintenance.engines import StoreEngine
+from tests.maintenance.supplied_store import SuppliedStore
+from tidelog.backends.local.store import LocalStore
+from tidelog.backends.spark.driver.capacity import Capacity
+from tidelog.maintenance.bulk import TooLargeError
+from tidelog.planning.views import NOW
+
+CLOSURE = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."
+CHAINS = [(10 * chain + at, 10 * chain + at + 1) for chain in range(100) for at in range(3)]
+
+
+def chains(capacity: Capacity | None = None) -> tuple[StoreEngine, SuppliedStore]:
+    """A hundred chains of three edges, with their closure, of which the store holds nothing."""
+    store = SuppliedStore(capacity)
+    engine = StoreEngine(CLOSURE, "dred", store)
+    engine.apply(insert={"edge": CHAINS})
+    store.source.fetches = store.source.fetched = 0
+    return engine, store
+
+
+@pytest.mark.parametrize("strategy", ["dred", "bf"])
+def test_a_small_update_brings_what_it_touches(strategy):
+    """Of 900 facts a deletion in one chain needs that chain and no other."""
+    engine, store = chains()
+    engine.strategy = StoreEngine(CLOSURE, strategy, SuppliedStore()).strategy
+    engine.apply(delete={"edge": [(10, 11)]})
+    assert 0 < store.source.fetches <= 20
+    assert store.source.fetched <= 9
+    assert sorted(fact for fact in engine.facts()["path"] if 10 <= fact[0] < 20) == [(11, 12), (11, 13), (12, 13)]
+
+
+def test_what_has_come_is_not_asked_for_again():
+    """Within one transaction the second look at a fact needs no fetch."""
+    store = SuppliedStore()
+    engine = StoreEngine(CLOSURE, "dred", store)
+    engine.apply(insert={"edge": CHAINS})
+    store.source.fetches = 0
+    store.find("edge", [(0, 1)])
+    assert store.source.fetches == 1
+    store.find("edge", [(0, 1)])
+    assert store.source.fetches == 1
+    store.rollback()
+
+
+def test_a_small_relation_comes_as_a_whole():
+    """One fetch for all look-ups of a relation that fits."""
+    engine, store = chains(Capacity(relation=1000))
+    engine.apply(delete={"edge": [(10, 11)], "nobody": [(1,)]})
+    assert store.source.fetches == 2  # edge and path, each once
+    assert store.source.fetched == 300 + 600
+
+
+def test_too_much_is_refused_and_nothing_is_taken_for_known():
+    """A look-up that would not fit raises before anything comes; later, with room, it finds everything."""
+    _, store = chains(Capacity(relation=0, facts=50))
+    with pytest.raises(TooLargeError):
+        store.select(["path"], NOW)
+    store.rollback()
+    store.supply._capacity = Capacity(relation=0)
+    assert len(store.select(["path"], NOW)) == 600
+
+
+def test_after_a_failed_fetch_nothing_is_relied_on(monkeypatch):
+    """Pages are noted before the facts come; if they never do, the supply says that it is spoiled until it is reset."""
+    _, store = chains()
+
+    def fail(wanted):
+        raise OSError("lost")
+
+    monkeypatch.setattr(store.source, "fetch", fail)
+    with pytest.raises(OSError, match="lost"):
+        store.find("edge", [(0, 1)])
+    assert store.supply.is_spoiled
+    monkeypatch.undo()
+    store.rollback()
+    store.clear()
+    store.supply.reset()
+    LocalStore.commit(store)
+    assert not store.supply.is_spoiled
+    assert len(store.find("edge", [(0, 1)])) == 1
