@@ -2,7 +2,9 @@
 
 What      : a protocol: facts come in from anywhere, versions are kept or undone, facts go out as tables.
 Idea      : the engine knows programs, updates and versions; a backend knows where facts are and how they are encoded.
-Invariant : between `commit` or `rollback` and the next call nothing is half done; readers see the last commit only.
+Invariant : between `commit` or `rollback` and the next call nothing is half done. Readers see the last commit only,
+            also while a writer of another thread is at work. An interrupt inside `commit` is finished by calling it
+            again; after one anywhere else `distrust`, then `rollback`.
 Never     : no rules beyond those of the schedule it is given.
 """
 
@@ -59,11 +61,17 @@ class Backend(Protocol[F]):
     def watch(self, budget: Budget) -> None:
         """Charge further work to this budget."""
 
+    def prepare(self) -> None:
+        """Do everything of a commit that can fail; `commit` or `rollback` comes next."""
+
     def commit(self) -> None:
-        """Make the version NOW the one that readers see."""
+        """Make the version NOW the one that readers see. It does not fail, and can be called again to finish it."""
 
     def rollback(self) -> None:
-        """Undo everything since the last commit."""
+        """Undo everything since the last commit; can be called again."""
+
+    def distrust(self) -> None:
+        """After an interrupt: forget whatever is made in many steps and can be made again (counts, plans)."""
 
     def table(self, relation: str) -> FactTable:
         """A relation as of the last commit; it follows later commits."""

@@ -56,12 +56,12 @@ class LocalBackend:
 
     def arity(self, relation: str) -> int | None:
         """The number of columns of a stored relation."""
-        found = self.store.relations.get(relation)
+        found = self.store.published.get(relation)
         return found.arity if found is not None else None
 
     def relations(self) -> Iterable[str]:
         """The stored relations."""
-        return tuple(self.store.relations)
+        return tuple(self.store.published)
 
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
         """Facts from any source, checked, encoded and stored."""
@@ -122,11 +122,22 @@ class LocalBackend:
 
         self.store.on_progress = charge
         self.missed = 0
-        self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes
+        self._note_constants()
+
+    def prepare(self) -> None:
+        """Nothing of a commit in this process can fail."""
 
     def commit(self) -> None:
         """Make the version NOW the one that readers see."""
+        self._note_constants()
         self.store.commit()
+
+    def distrust(self) -> None:
+        """After an interrupt: forget what is made in many steps and can be made again."""
+        self.store.distrust()
+
+    def _note_constants(self) -> None:
+        self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes
 
     def rollback(self) -> None:
         """Undo everything since the last commit; constants, too, if they took memory."""
@@ -153,19 +164,22 @@ class LocalBackend:
 
     def table(self, relation: str) -> FactTable:
         """A relation as of the last commit."""
-        return LiveTable(self.store.relations[relation], self.store.dictionary)
+        return LiveTable(self.store.published[relation], self.store.dictionary)
 
     def explicit(self, relation: str) -> FactTable:
         """The explicit facts of a relation."""
-        found = self.store.relations[relation]
-        return LocalTable(found.rows[found.select(_EXPLICIT)], found.arity, self.store.dictionary)
+        found = self.store.published[relation]
+        with found.latch:
+            return LocalTable(found.rows[found.select(_EXPLICIT)], found.arity, self.store.dictionary)
 
     def snapshot(self, relation: str) -> tuple[pa.Table, Flags]:
         """All facts of a relation, and which of them are explicit."""
-        found = self.store.relations[relation]
-        chosen = found.select(OLD)
-        explicit = (found.marks[chosen] & int(Mark.WAS_EXPLICIT)) != 0
-        return LocalTable(found.rows[chosen], found.arity, self.store.dictionary).to_arrow(), explicit
+        found = self.store.published[relation]
+        with found.latch:
+            chosen = found.select(OLD)
+            explicit = (found.marks[chosen] & int(Mark.WAS_EXPLICIT)) != 0
+            table = LocalTable(found.rows[chosen], found.arity, self.store.dictionary)
+        return table.to_arrow(), explicit
 
     def freeze(self, relation: str, facts: LocalFacts) -> FactTable:
         """Facts of one relation, for good."""
@@ -175,13 +189,14 @@ class LocalBackend:
 
     def query(self, pattern: Atom) -> FactTable:
         """The facts that match a pattern."""
-        relation = self.store.relations[pattern.relation]
+        relation = self.store.published[pattern.relation]
         columns = tuple(at for at, term in enumerate(pattern.terms) if isinstance(term, Constant))
         values = [term.value for term in pattern.terms if isinstance(term, Constant)]
         ids = self.store.dictionary.lookup(values) if values else np.empty(0, np.int32)
         if np.any(ids < 0):
             return LocalTable(relation.rows[:0], relation.arity, self.store.dictionary)
-        rows = relation.rows[row_lookups.matching(relation, columns, np.asarray(ids), OLD)]
+        with relation.latch:
+            rows = relation.rows[row_lookups.matching(relation, columns, np.asarray(ids), OLD)]
         first: dict[Variable, int] = {}
         for at, term in enumerate(pattern.terms):
             if isinstance(term, Variable) and first.setdefault(term, at) != at:

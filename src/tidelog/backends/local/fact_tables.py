@@ -3,6 +3,7 @@
 What      : `LocalTable`, facts that will not change any more; `LiveTable`, a relation as of the last commit.
 Idea      : length and membership cost nothing or one look-up; values are decoded column by column, only when asked for.
 Invariant : iteration gives every fact once, as a tuple of Python values.
+            Readers of other threads hold the latch while they look at arrays that a writer changes.
 Never     : no marks are changed and no constant is added here.
 """
 
@@ -81,7 +82,8 @@ class LiveTable:
         if ids is None:
             return False
         row = ids if len(ids) else np.zeros(1, np.int32)
-        return len(self._relation.find(np.ascontiguousarray(row[None, :]), OLD)) == 1
+        with self._relation.latch:
+            return len(self._relation.find_beside(np.ascontiguousarray(row[None, :]), OLD)) == 1
 
     def to_arrow(self) -> pa.Table:
         """The facts as an Arrow table with columns c0, c1, ..."""
@@ -93,8 +95,9 @@ class LiveTable:
 
     def snapshot(self) -> LocalTable:
         """The facts as they are now, for good."""
-        chosen = self._relation.select(OLD)
-        return LocalTable(self._relation.rows[chosen], self._relation.arity, self._dictionary)
+        with self._relation.latch:
+            chosen = self._relation.select(OLD)
+            return LocalTable(self._relation.rows[chosen], self._relation.arity, self._dictionary)
 
 
 def _encoded(fact: object, arity: int, dictionary: Dictionary) -> Array | None:

@@ -9,7 +9,7 @@ Never     : no strategy and no user-facing values (see fact_tables.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -22,11 +22,11 @@ from tidelog.backends.local.joins.preparation import NO_DRIVER, Preparation
 from tidelog.backends.local.joins.runner import Runner, Sink, with_columns
 from tidelog.backends.local.joins.sweep import sweep
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.catalogue import Catalogue
 from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, gather, union
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.backends.local.supply import ALL_HERE, Supply
-from tidelog.errors import UpdateError
 from tidelog.maintenance.rounds import Passing
 from tidelog.planning.blame import blamed
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
@@ -43,14 +43,12 @@ class LocalStore:
     """Facts of all relations on this machine."""
 
     def __init__(self, dictionary: Dictionary | None = None, supply: Supply = ALL_HERE) -> None:
-        self.relations: dict[str, Relation] = {}
         self.dictionary = Dictionary() if dictionary is None else dictionary
+        self._catalogue = Catalogue(self.dictionary.latch)
+        self.relations, self.relation = self._catalogue.relations, self._catalogue.relation
         self._supply = supply
         self._runner = Runner(self.relations)
         self.derivations = self._runner.derivations
-        self._relations_before: dict[str, Relation] = {}
-        self._are_new = False
-        self._opened: list[Relation] = []
         self._prepared: dict[int, Preparation] = {}
         self.counted = Counted()
 
@@ -65,17 +63,10 @@ class LocalStore:
     def on_progress(self, ask: Callable[[], None]) -> None:
         self._runner.on_progress = ask
 
-    def relation(self, name: str, arity: int) -> Relation:
-        """The relation of that name, made when it is first asked for, or anew with other columns if it is empty."""
-        found = self.relations.get(name)
-        if found is None or (found.arity != arity and not found.alive and not len(found.journal)):
-            found = self.relations[name] = Relation(name, arity, self._opened)
-            self._are_new = True
-        if found.arity != arity:
-            raise UpdateError.of(
-                "E301", f"{name} has {found.arity} columns, not {arity}", remedy="use one number of them"
-            )
-        return found
+    @property
+    def published(self) -> Mapping[str, Relation]:
+        """The relations of the last version, for readers."""
+        return self._catalogue.published
 
     def intern(self, name: str, table: Array) -> LocalFacts:
         """Facts given as encoded rows, stored without marks if they are new, as a set."""
@@ -102,7 +93,7 @@ class LocalStore:
     @property
     def has_new_relations(self) -> bool:
         """Whether this transaction has made relations, which a rollback takes away."""
-        return self._are_new
+        return self._catalogue.has_new
 
     def clear(self) -> None:
         """Between transactions: forget every fact, count and plan, but no constant."""
@@ -110,32 +101,25 @@ class LocalStore:
         self._prepared, self.counted = {}, Counted()
 
     def commit(self) -> None:
-        """End the transaction: what is NOW becomes OLD."""
-        if self._are_new:
-            self._relations_before, self._are_new = dict(self.relations), False
-        has_outgrown = False
-        for relation in self._opened:
-            relation.commit()
-            has_outgrown |= relation.note_growth()
-        self._opened.clear()
+        """End the transaction: what is NOW becomes OLD. After an interrupt inside it, call it again to finish it."""
+        has_outgrown = self._catalogue.commit()
         self.counted.commit()
         if has_outgrown:
             for prepared in self._prepared.values():
                 prepared.forget_if_outgrown()
 
     def rollback(self) -> None:
-        """Undo the transaction."""
+        """Undo the transaction. After an interrupt inside it, `distrust` and call it again."""
         self.counted.undo()
-        if self._are_new:
-            self.relations.clear()
-            self.relations.update(self._relations_before)
+        if self._catalogue.has_new:
             self._prepared.clear()
-            self._are_new = False
-        for relation in self.relations.values():
-            relation.on_move = None
-        for relation in self._opened:  # they stay there, because the next commit gives back their room
-            relation.rollback()
+        self._catalogue.rollback()
         self.counted.follow()
+
+    def distrust(self) -> None:
+        """After an interrupt: forget counts and plans, which are made in many steps and can be made again."""
+        self._prepared, self.counted = {}, Counted()
+        self._catalogue.stand_still()
 
     def keep(self, stages: Iterable[Stage]) -> None:
         """Forget what is prepared for other stages than these."""

@@ -55,6 +55,7 @@ class SparkBackend:
         self.store = SparkStore(self._jobs, capacity or Capacity.of(self._jobs.spark))
         self._near = LocalBackend(self.store.near)
         self.missed = 0
+        self._after: dict[str, ColdRelation] | None = None
         self.use, self.restore, self.nbytes = self._near.use, self._near.restore, self._near.nbytes
 
     @property
@@ -140,8 +141,8 @@ class SparkBackend:
         store.near.on_progress, store.bulk.limits = charge, budget.limits
         self._jobs.on_progress = budget.check_time
 
-    def commit(self) -> None:
-        """Write what changed, then make it the version that readers see."""
+    def prepare(self) -> None:
+        """Write what changed, beside what readers see."""
         committed = self.store.committed
         after = dict(committed.relations)
         try:
@@ -149,8 +150,19 @@ class SparkBackend:
         except BaseException:
             release(after, keeping=committed.relations)
             raise
-        before, committed.relations = committed.relations, after
+        self._after = after
+
+    def commit(self) -> None:
+        """Make what `prepare` has written the version that readers see."""
+        committed, after = self.store.committed, self._after
+        if after is None:
+            self.prepare()
+            after = self._after
+        assert after is not None
+        before = committed.relations
+        committed.relations = after
         self.store.commit()
+        self._after = None
         release(before, keeping=after)
 
     def _write(self, after: dict[str, ColdRelation]) -> None:
@@ -166,7 +178,15 @@ class SparkBackend:
 
     def rollback(self) -> None:
         """Undo everything since the last commit."""
+        after, self._after = self._after, None
+        if after is not None:
+            release(after, keeping=self.store.committed.relations)
         self.store.rollback()
+
+    def distrust(self) -> None:
+        """After an interrupt: what the driver holds beside the committed relations is brought anew."""
+        self.store.supply.is_spoiled = True
+        self._near.distrust()
 
     # -- what goes out -----------------------------------------------------------------------------------------------
 

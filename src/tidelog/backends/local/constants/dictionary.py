@@ -42,9 +42,10 @@ class Dictionary(ConstantStore):
 
     def rewind(self, counters: Array) -> None:
         """Forget the constants that were added since the counters were these; their ids are given anew."""
-        for known in self._cache.values():
-            known.clear()
-        super().rewind(counters)
+        with self.latch:
+            for known in self._cache.values():
+                known.clear()
+            super().rewind(counters)
 
     def encode(self, values: Sequence[Value] | Column) -> Array:
         """The ids of Python values (or of a column), new ones for new constants."""
@@ -58,7 +59,11 @@ class Dictionary(ConstantStore):
         return self._encode_mixed(column)
 
     def lookup(self, values: Sequence[Value] | Column) -> Array:
-        """The ids of values, -1 for constants that have none; adds nothing."""
+        """The ids of values, -1 for constants that have none; adds nothing. Safe beside a writer of another thread."""
+        with self.latch:
+            return self._looked_up(values)
+
+    def _looked_up(self, values: Sequence[Value] | Column) -> Array:
         if isinstance(values, pa.Array | pa.ChunkedArray):
             return self._by_chunk(values, adding=False)
         try:
@@ -77,7 +82,11 @@ class Dictionary(ConstantStore):
         return self._by_chunk(array, adding=True)
 
     def decode(self, ids: Array) -> list[Value]:
-        """The constants of ids as Python values."""
+        """The constants of ids as Python values. Safe beside a writer of another thread."""
+        with self.latch:
+            return self._decoded(ids)
+
+    def _decoded(self, ids: Array) -> list[Value]:
         if ids.size <= _FEW:
             return self._decode_few(ids)
         kinds = self.kinds[ids]
@@ -91,6 +100,10 @@ class Dictionary(ConstantStore):
 
     def decode_arrow(self, ids: Array) -> pa.Array:
         """The constants of ids: int64, double, bool or string if all are of one kind, else a dense union."""
+        with self.latch:
+            return self._decoded_arrow(ids)
+
+    def _decoded_arrow(self, ids: Array) -> pa.Array:
         kinds = self.kinds[ids]
         present = np.unique(kinds)
         if present.size == 0:

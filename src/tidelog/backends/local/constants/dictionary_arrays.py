@@ -4,13 +4,16 @@ What      : `ConstantStore` holds kinds, payloads, strings and two hash tables, 
             them, and makes room when a kernel asks for it.
 Idea      : kernels never allocate; they stop where room ends, the store doubles what is short, and they resume there.
 Invariant : arrays are replaced when they grow or shrink, never resized in place, so that Arrow arrays made over them
-            stay valid; what is written is never written again.
+            stay valid; what is written is never written again. An interrupt can fall between any two statements: what
+            grows is made aside and swapped in by one step. Constants are added under the latch, which readers of other
+            threads hold while they look up or decode.
 Never     : no Python values and no Arrow types but the strings themselves (see dictionary.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from threading import RLock
 from typing import Self
 
 import numpy as np
@@ -36,6 +39,7 @@ class ConstantStore:
         self.offsets: Array = np.zeros(1024, np.int64)
         self.counters: Array = np.zeros(3, np.int64)
         self._strings: pa.Array = pa.array([], pa.large_string())
+        self.latch = RLock()
 
     def __len__(self) -> int:
         return int(self.counters[CONSTANTS])
@@ -73,49 +77,59 @@ class ConstantStore:
 
     def rewind(self, counters: Array) -> None:
         """Forget the constants that were added since the counters were these; their ids are given anew."""
-        self.counters[:] = counters
-        kept = self.arrays()
-        self.kinds, self.payloads = kept["kinds"].copy(), kept["payloads"].copy()
-        self.heap, self.offsets = kept["heap"].copy(), kept["offsets"].copy()
-        self.scalar_table = self.string_table = np.zeros(0, np.uint64)
-        self._strings = pa.array([], pa.large_string())
-        self._make_room(1, 1)
+        count, held, used = (int(counter) for counter in counters)
+        kinds, payloads = self.kinds[:count].copy(), self.payloads[:count].copy()
+        heap, offsets = self.heap[:used].copy(), self.offsets[: held + 1].copy()
+        with self.latch:
+            self.__dict__.update(
+                kinds=kinds,
+                payloads=payloads,
+                heap=heap,
+                offsets=offsets,
+                scalar_table=_scalar_table(count, count - held, kinds, payloads),
+                string_table=_string_table(count, held, kinds, payloads, heap, offsets),
+                counters=np.array(counters, np.int64),
+                _strings=pa.array([], pa.large_string()),
+            )
 
     def encode_scalars(self, kinds: Array, payloads: Array) -> Array:
         """The ids of numbers and bools given as in the layout: one kind each (or one for all) and payloads."""
         kinds, payloads = read_only(kinds), read_only(payloads)
         out = np.empty(payloads.size, np.int32)
         at = 0
-        while True:
-            held = (self.kinds, self.payloads, self.scalar_table, self.counters)
-            at = kernels.encode_scalars(kinds, payloads, out, at, *held)
-            if at == payloads.size:
-                return out
-            self._make_room(self._step(payloads.size - at), 0)
+        with self.latch:
+            while True:
+                held = (self.kinds, self.payloads, self.scalar_table, self.counters)
+                at = kernels.encode_scalars(kinds, payloads, out, at, *held)
+                if at == payloads.size:
+                    return out
+                self._make_room(self._step(payloads.size - at), 0)
 
     def encode_dense(self, payloads: Array, low: int, high: int) -> Array:
         """Integers of a narrow range: remember their ids in an array and hash each of them once."""
         values, out, known = read_only(payloads), np.empty(payloads.size, np.int32), np.zeros(high - low + 1, np.int32)
         at = 0
-        while True:
-            held = (self.kinds, self.payloads, self.scalar_table, self.counters)
-            at = kernels.encode_dense(values, low, known, out, at, *held)
-            if at == values.size:
-                return out
-            self._make_room(self._step(values.size - at), 0)
+        with self.latch:
+            while True:
+                held = (self.kinds, self.payloads, self.scalar_table, self.counters)
+                at = kernels.encode_dense(values, low, known, out, at, *held)
+                if at == values.size:
+                    return out
+                self._make_room(self._step(values.size - at), 0)
 
     def encode_strings(self, data: Array, bounds: Array) -> Array:
         """The ids of the strings `data[bounds[i]:bounds[i + 1]]`."""
         out, at = np.empty(bounds.size - 1, np.int32), 0
-        while True:
-            held = (self.kinds, self.payloads, self.string_table, self.heap, self.offsets, self.counters)
-            at = kernels.encode_strings(data, bounds, out, at, *held)
-            if at == out.size:
-                return out
-            left = out.size - at
-            step = self._step(left)
-            mean = int(bounds[-1] - bounds[at]) // left + 1
-            self._make_room(0, step, max(step * mean, int(bounds[at + 1] - bounds[at])))
+        with self.latch:
+            while True:
+                held = (self.kinds, self.payloads, self.string_table, self.heap, self.offsets, self.counters)
+                at = kernels.encode_strings(data, bounds, out, at, *held)
+                if at == out.size:
+                    return out
+                left = out.size - at
+                step = self._step(left)
+                mean = int(bounds[-1] - bounds[at]) // left + 1
+                self._make_room(0, step, max(step * mean, int(bounds[at + 1] - bounds[at])))
 
     def strings(self) -> pa.Array:
         """Every string as one Arrow array over the heap itself, by string number."""
@@ -139,16 +153,30 @@ class ConstantStore:
         count, held, used = (int(counter) for counter in self.counters)
         if count + scalars + strings > _MAX_CONSTANTS:
             raise BudgetError.of("E405", "there are more than 2^31 constants", remedy="use the Spark backend")
-        self.kinds = _grown(self.kinds, count + scalars + strings)
-        self.payloads = _grown(self.payloads, count + scalars + strings)
-        self.offsets = _grown(self.offsets, held + strings + 1)
-        self.heap = _grown(self.heap, used + heap_bytes)
-        if 2 * (count - held + scalars) > self.scalar_table.size:
-            self.scalar_table = _table(2 * (count - held + scalars))
-            kernels.fill_scalar_table(count, self.kinds, self.payloads, self.scalar_table)
-        if 2 * (held + strings) > self.string_table.size:
-            self.string_table = _table(2 * (held + strings))
-            kernels.fill_string_table(count, self.kinds, self.payloads, self.string_table, self.heap, self.offsets)
+        kinds = _grown(self.kinds, count + scalars + strings)
+        payloads = _grown(self.payloads, count + scalars + strings)
+        heap, offsets = _grown(self.heap, used + heap_bytes), _grown(self.offsets, held + strings + 1)
+        numbers, texts = self.scalar_table, self.string_table
+        if 2 * (count - held + scalars) > numbers.size:
+            numbers = _scalar_table(count, count - held + scalars, kinds, payloads)
+        if 2 * (held + strings) > texts.size:
+            texts = _string_table(count, held + strings, kinds, payloads, heap, offsets)
+        arrays = {"kinds": kinds, "payloads": payloads, "heap": heap, "offsets": offsets}
+        self.__dict__.update(arrays, scalar_table=numbers, string_table=texts)  # one step: no interrupt falls into it
+
+
+def _scalar_table(count: int, scalars: int, kinds: Array, payloads: Array) -> Array:
+    """The hash table of the numbers and bools among the first constants, with room for `scalars` of them."""
+    table = _table(2 * scalars)
+    kernels.fill_scalar_table(count, kinds, payloads, table)
+    return table
+
+
+def _string_table(count: int, strings: int, kinds: Array, payloads: Array, heap: Array, offsets: Array) -> Array:
+    """The hash table of the strings among the first constants, with room for `strings` of them."""
+    table = _table(2 * strings)
+    kernels.fill_string_table(count, kinds, payloads, table, heap, offsets)
+    return table
 
 
 def _grown(array: Array, size: int) -> Array:
@@ -162,4 +190,4 @@ def _grown(array: Array, size: int) -> Array:
 
 def _table(slots: int) -> Array:
     """An empty table: a power of two, with room for later constants."""
-    return np.zeros(max(1024, 1 << (slots - 1).bit_length()), np.uint64)
+    return np.zeros(max(1024, 1 << max(slots - 1, 0).bit_length()), np.uint64)

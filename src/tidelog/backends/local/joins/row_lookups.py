@@ -53,14 +53,14 @@ def distinct_rows(table: Array) -> Array:
 
 
 def matching(relation: Relation, columns: tuple[int, ...], key: Array, view: View) -> Array:
-    """The rows in the view whose given columns have the given values.
+    """The rows in the view whose given columns have the given values; readers of other threads hold the latch.
 
     A look-up where an index is there or the whole row is known, else one pass: a question asked once builds no index.
     """
     if not columns:
         return relation.select(view)
     if len(columns) == relation.rows.shape[1]:
-        return relation.find(np.ascontiguousarray(key[None, :]), view)
+        return relation.find_beside(np.ascontiguousarray(key[None, :]), view)
     if relation.has_index(columns):
         return lookup(relation, np.ascontiguousarray(key[None, :]), view, columns)[0]
     chosen = np.flatnonzero(np.all(relation.rows[: relation.count, columns] == key, axis=1)).astype(np.int32)

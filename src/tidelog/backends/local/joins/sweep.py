@@ -92,7 +92,8 @@ def sweep(bundle: Bundle, relation: Relation, driving: Array, heads: View, passi
     reached[:count] = driving
     totals = np.zeros(len(programs.order), np.int64)
     how = np.array((heads.care, heads.want, *passing.numbers, heads.want == 0), np.int64)
-    rounds, start, stop = _sweep(reached, count, room, *programs, totals, table, lent, how)
+    with relation.latch:
+        rounds, start, stop = _sweep(reached, count, room, *programs, totals, table, lent, how)
     counted = zip(programs.order.tolist(), totals.tolist())
     hits = [(bundle.executables[at].plan.rule.key, hit) for at, hit in counted if hit]
     return Swept(reached[count:stop], reached[start:stop], rounds, hits)

@@ -6,6 +6,11 @@ Idea      : a fact is a row number, sets of facts are arrays of row numbers or m
 Invariant : rows are distinct; every index holds every row; `epoch` changes whenever an array may have moved. Unless
             there are bare rows, every stored row carries NOW or NEXT. A relation that a transaction has touched is in
             the list `opened` of its owner.
+            An interrupt can fall between any two statements, and leaves all of this true: what grows or moves is made
+            aside and swapped in by one step (`_swap`), everything else is one kernel call. `commit` and `rollback` can
+            be repeated after an interrupt inside them.
+            Rows, tables and indexes change only under the latch, so that readers of other threads who hold it see the
+            marks of the last commit on arrays that stand still.
 Never     : no rules, no constants, no strategy.
 
 A relation without columns is stored with one column that is always 0.
@@ -13,13 +18,16 @@ A relation without columns is stored with one column that is always 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from threading import RLock
+from typing import TypeAlias
 
 import numpy as np
 
-from tidelog.backends.local.kernels import hashing
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations import relation_kernels, row_table
+from tidelog.backends.local.relations.index import Index, grown
 from tidelog.errors import BudgetError
 from tidelog.planning.views import NO_MARKS, Mark, View
 
@@ -28,78 +36,30 @@ _NEW = int(Mark.NOW | Mark.EXPLICIT)
 _PREVIOUS = int(Mark.OLD | Mark.WAS_EXPLICIT)
 _NOW = int(Mark.NOW)
 _PRESENT = int(Mark.NOW | Mark.NEXT)
+_ABSENT = View(outside=Mark.OLD)
 _LEAST_ROWS, _MOST_ROWS = 16, 2**31 - 1
 _LEAST_DEAD = 1024
 _MANY = 1 << 12
 _MEDIUM = 1 << 20
 _LARGE = 1 << 24
 
-
-class Index:
-    """A hash index on some columns of a relation."""
-
-    def __init__(self, columns: Sequence[int], relation: Relation) -> None:
-        self.columns = tuple(columns)
-        self._relation = relation
-        self.head = np.zeros(hashing.COLUMNS + len(self.columns), np.int64)
-        self.head[hashing.WIDTH] = len(self.columns)
-        self.head[hashing.COLUMNS :] = self.columns
-        self.links = np.empty(len(relation.marks), np.int32)
-        self.slots = _empty_slots(0)
-        self._point()
-        self.reserve(relation.count)
-        hashing.link_all(self.head.ctypes.data, relation.rows.ctypes.data, relation.rows.shape[1], 0, relation.count)
-        if _table_size(self.keys * 9 // 8) < len(self.slots):
-            self._move(self.keys * 9 // 8)  # there was room for as many keys as rows
-
-    @property
-    def keys(self) -> int:
-        """The number of distinct keys among all stored rows."""
-        return int(self.head[hashing.KEYS])
-
-    def reserve(self, more: int) -> bool:
-        """Make room for `more` further keys, and for as many rows as the relation can hold; whether arrays moved."""
-        needed = self.keys + more
-        is_full = needed * 8 > len(self.slots) * 5
-        if not is_full and len(self.links) >= len(self._relation.marks):
-            return False
-        self.links = _grown(self.links, len(self._relation.marks))
-        self._point()
-        if is_full:
-            self._move(needed)
-        return True
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that the index takes."""
-        return self._relation.count * self.links.itemsize + self.slots.nbytes
-
-    def _move(self, keys: int) -> None:
-        """Go on in a table for so many keys."""
-        slots, rows = _empty_slots(keys), self._relation.rows
-        hashing.rehash(self.slots, slots, rows.ctypes.data, rows.shape[1], self.head.ctypes.data)
-        self.slots = slots
-        self._point()
-
-    def _point(self) -> None:
-        self.head[hashing.SLOTS] = self.slots.ctypes.data
-        self.head[hashing.ROOM] = len(self.slots) - 1
-        self.head[hashing.LINKS] = self.links.ctypes.data
+Latch: TypeAlias = AbstractContextManager[bool]
+"""What a writer holds while arrays change, and a reader of another thread while it reads them: an `RLock`."""
 
 
 class Relation:
     """The stored facts of one relation."""
 
-    def __init__(self, name: str, arity: int, opened: list[Relation] | None = None) -> None:
+    def __init__(self, name: str, arity: int, opened: list[Relation] | None = None, latch: Latch | None = None) -> None:
         self.name = name
         self.arity = arity
         self._opened = opened
+        self.latch = latch or RLock()
         self._is_open = False
         self._noted = 0
         self.epoch = 0
-        self.alive = 0
         self._settled = 0
-        self._counters = np.zeros(2, np.int64)
+        self._counters = np.zeros(relation_kernels.COUNTERS, np.int64)
         self.rows = np.empty((_LEAST_ROWS, max(arity, 1)), np.int32)
         self.marks = np.zeros(_LEAST_ROWS, np.uint16)
         self.slots = _empty_table(_LEAST_ROWS)
@@ -116,6 +76,11 @@ class Relation:
         return int(self._counters[relation_kernels.COUNT])
 
     @property
+    def alive(self) -> int:
+        """The number of facts as of the last commit."""
+        return int(self._counters[relation_kernels.ALIVE])
+
+    @property
     def size(self) -> int:
         """The facts as of the last commit, and the rows stored since then."""
         return self.alive + self.count - self._settled
@@ -130,14 +95,17 @@ class Relation:
         """The memory that rows, marks and indexes take; room that has never been used takes none."""
         arrays: list[Array] = [self.rows, self.marks, self._journal]
         per_row = sum(array.itemsize * array.size // len(array) for array in arrays)
-        return self.count * per_row + self.slots.nbytes + sum(index.nbytes for index in self._indexes.values())
+        return (
+            self.count * per_row + self.slots.nbytes + sum(index.nbytes(self.count) for index in self._indexes.values())
+        )
 
     def index(self, columns: tuple[int, ...]) -> Index:
         """The index on some columns; it is built when it is first asked for and kept from then on."""
         found = self._indexes.get(columns)
         if found is None:
-            found = self._indexes[columns] = Index(columns, self)
-            self._refresh()
+            with self.latch:
+                found = Index(columns, self.rows, self.count, len(self.marks))
+                self._swap(_indexes={**self._indexes, columns: found})
         return found
 
     def has_index(self, columns: tuple[int, ...]) -> bool:
@@ -162,7 +130,8 @@ class Relation:
                 table, self.rows, self.marks, self.slots, self._counters, self._journal,
                 view.care, view.want, int(add), found, self._ahead,
             )  # fmt: skip
-        else:
+            return found[:hits]
+        with self.latch:
             self._reserve(size)
             outside, added = int(view.outside), int(add)
             only_new = not self._has_bare_rows and bool(outside & _NOW) and bool(outside & added)
@@ -186,7 +155,8 @@ class Relation:
         """
         self._reserve_journal(given + room)
         if not view.want:
-            self._reserve(room)
+            with self.latch:
+                self._reserve(room)
         self._has_bare_rows |= baring
         return self.rows, self.marks, self.slots, self._heads, self._counters, self._journal, self._ahead
 
@@ -196,6 +166,24 @@ class Relation:
         hits = relation_kernels.find_rows(
             table, self.rows, self.marks, self.slots, self._counters, self._journal,
             view.care, view.want, 0, found, self._ahead,
+        )  # fmt: skip
+        return found[:hits]
+
+    def place(self, table: Array, marks: Mark) -> None:
+        """Store facts of the last version that were elsewhere; those that are here already stay as they are."""
+        with self.latch:
+            self.count_alive(len(self.store(table, _ABSENT, marks)))
+
+    def count_alive(self, more: int) -> None:
+        """Facts of the last version have come from elsewhere, or were none."""
+        self._counters[relation_kernels.ALIVE] += more
+
+    def find_beside(self, table: Array, view: View) -> Array:
+        """As `find`, for readers of other threads, who hold the latch: with scratch space of their own."""
+        found, ahead = np.empty(len(table), np.int32), np.empty(row_table.BLOCK, np.uint64)
+        hits = relation_kernels.find_rows(
+            table, self.rows, self.marks, self.slots, self._counters, self._journal,
+            view.care, view.want, 0, found, ahead,
         )  # fmt: skip
         return found[:hits]
 
@@ -242,24 +230,25 @@ class Relation:
 
     def commit(self) -> None:
         """What is NOW becomes OLD; compact when most rows are dead."""
-        self._settle(_NEW, 1)
-        dead = self.count - self.alive
-        if dead > _LEAST_DEAD and dead * 2 > self.count:
-            self._compact()
-        self._settled = self.count
-        self._has_bare_rows = self.count != self.alive
+        with self.latch:
+            self._settle(_NEW, 1)
+            dead = self.count - self.alive
+            if dead > _LEAST_DEAD and dead * 2 > self.count:
+                self._compact()
+            self._settled = self.count
+            self._has_bare_rows = self.count != self.alive
+            self._is_open = False
 
     def rollback(self) -> None:
         """What is OLD becomes NOW again."""
+        self._has_bare_rows = True  # before the marks are gone, so that an interrupt in between finds it said
         self._settle(_PREVIOUS, -1)
         self._settled = self.count
         self._has_bare_rows = self.count != self.alive
+        self._is_open = False
 
     def _settle(self, copied: int, shift: int) -> None:
-        born, died = relation_kernels.settle_rows(self.journal, len(self.journal), self.marks, copied, shift, _KEPT)
-        self.alive += born - died
-        self._is_open = False
-        self._counters[relation_kernels.JOURNALLED] = 0
+        relation_kernels.settle_rows(self._journal, self._counters, self.marks, copied, shift, _KEPT)
         if len(self._journal) > 4 * self.count + _LEAST_DEAD:
             self._journal = np.empty(_LEAST_ROWS, np.int32)
 
@@ -267,84 +256,72 @@ class Relation:
         """Make room for `more` further rows everywhere."""
         self._reserve_journal(more)
         needed = self.count + more
+        rows, marks, slots = self.rows, self.marks, self.slots
         if needed > _MOST_ROWS:
             raise BudgetError.of("E405", f"{self.name} has more than 2^31 rows", remedy="use the Spark backend")
-        if needed > len(self.marks):
-            capacity = max(needed, _more(len(self.marks)))
-            self.rows = _grown(self.rows, capacity)
-            self.marks = _grown(self.marks, capacity)
-            self.epoch += 1
+        if needed > len(marks):
+            capacity = max(needed, _more(len(marks)))
+            rows, marks = grown(rows, capacity), grown(marks, capacity)
         is_roomy = needed < _MEDIUM  # room saves collisions, as long as it costs little
-        if needed * 4 > len(self.slots) * (2 if is_roomy else 3):
-            self._fill(2 * needed if is_roomy else needed)
-            self.epoch += 1
-        for index in self._indexes.values():
-            self.epoch += index.reserve(more)
+        if needed * 4 > len(slots) * (2 if is_roomy else 3):
+            slots = self._filled(rows, self.count, 2 * needed if is_roomy else needed)
+        larger = {columns: one.roomier(more, rows) for columns, one in self._indexes.items()}
+        has_moved = any(larger[columns] is not one for columns, one in self._indexes.items())
+        if has_moved or slots is not self.slots or marks is not self.marks:
+            self._swap(rows=rows, marks=marks, slots=slots, _indexes=larger)
 
-    def _fill(self, rows: int) -> None:
-        """Enter all rows into a new table with room for so many."""
-        self.slots = _empty_table(rows)
-        row_table.enter_all(self.rows, self.count, self.slots, self._ahead)
+    def _filled(self, rows: Array, count: int, room: int) -> Array:
+        """A table of the first rows, with room for that number of rows."""
+        slots = _empty_table(room)
+        row_table.enter_all(rows, count, slots, self._ahead)
+        return slots
 
     def _reserve_journal(self, more: int) -> None:
         if not self._is_open:  # nothing is stored or marked without coming by here
             if self._opened is not None:
-                self._opened.append(self)  # before the flag: whoever interrupts in between leaves it listed
+                self._opened.append(self)  # before the flag: an interrupt in between leaves it listed
             self._is_open = True
         needed = int(self._counters[relation_kernels.JOURNALLED]) + more
         if needed > len(self._journal):
-            self._journal = _grown(self._journal, max(needed, _more(len(self._journal))))
+            self._journal = grown(self._journal, max(needed, _more(len(self._journal))))
 
-    def _refresh(self) -> None:
-        self._heads = np.array([index.head.ctypes.data for index in self._indexes.values()], np.int64)
-        self.epoch += 1
+    def _swap(self, **arrays: object) -> None:
+        """Put new arrays in the place of old ones, with the addresses of all indexes and a new epoch, in one step.
+
+        `dict.update` runs no Python code of ours, so that no interrupt can fall into it.
+        """
+        indexes: dict[tuple[int, ...], Index] = arrays.get("_indexes", self._indexes)  # type: ignore[assignment]
+        heads = np.array([index.head.ctypes.data for index in indexes.values()], np.int64)
+        self.__dict__.update(arrays, _heads=heads, epoch=self.epoch + 1)
 
     def _compact(self) -> None:
-        """Forget dead rows and build the tables anew; whoever has been given a table keeps the rows as they were."""
-        alive = np.empty(self.count, np.int32)
-        self.rows = self.rows[: self.count].copy()
-        count = relation_kernels.compact_rows(self.rows, self.marks, self.count, alive)
-        self._counters[relation_kernels.COUNT] = count
-        self.rows = self.rows[: max(count, _LEAST_ROWS)].copy()
-        self.marks = self.marks[: max(count, _LEAST_ROWS)].copy()
-        self._fill(count)
-        self._indexes = {columns: Index(columns, self) for columns in self._indexes}
-        self._journal = np.empty(_LEAST_ROWS, np.int32)
-        self._refresh()
+        """Forget dead rows and build the tables anew; readers who were given a table keep the rows as they were."""
+        places = np.empty(self.count, np.int32)
+        rows, marks = self.rows[: self.count].copy(), self.marks[: self.count].copy()
+        count = relation_kernels.compact_rows(rows, marks, self.count, places)
+        rows, marks = rows[: max(count, _LEAST_ROWS)].copy(), marks[: max(count, _LEAST_ROWS)].copy()
+        counters = self._counters.copy()
+        counters[relation_kernels.COUNT] = count
+        self._swap(
+            rows=rows,
+            marks=marks,
+            slots=self._filled(rows, count, count),
+            _indexes={columns: Index(columns, rows, count, len(marks)) for columns in self._indexes},
+            _counters=counters,
+            _journal=np.empty(_LEAST_ROWS, np.int32),
+        )
         if self.on_move is not None:
-            self.on_move(alive)
-
-
-def _empty_slots(keys: int) -> Array:
-    """The slots of an index with room for so many keys."""
-    return np.full(_table_size(keys), -1, np.int64)
+            self.on_move(places)
 
 
 def _empty_table(rows: int) -> Array:
-    """The table of full rows with room for so many rows."""
+    """The table of full rows with room for that number of rows."""
     size = 32
     while size * 3 < rows * 4:
         size *= 2
     return np.zeros(size, np.uint32)
 
 
-def _table_size(keys: int) -> int:
-    """A power of two of which the keys take at most five eighths, with some to spare."""
-    size = 16
-    while size * 5 < keys * 8 + 8:
-        size *= 2
-    return size
-
-
 def _more(capacity: int) -> int:
     """The next capacity: fourfold, as moving costs more than room, which is no memory before it is used."""
     return capacity * 4 if capacity < _LARGE else capacity * 2
-
-
-def _grown(array: Array, capacity: int) -> Array:
-    """The array with at least the given capacity; new entries are zero."""
-    if len(array) >= capacity:
-        return array
-    larger = np.zeros((capacity, *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
-    return larger

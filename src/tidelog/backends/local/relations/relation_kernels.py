@@ -16,7 +16,8 @@ from tidelog.backends.local.kernels.hashing import link_all
 from tidelog.backends.local.relations.row_table import BLOCK, append_pairs, append_rows, enter, fetch_rows, probe
 
 TOUCHED = np.uint16(1 << 13)
-COUNT, JOURNALLED = 0, 1
+COUNT, JOURNALLED, ALIVE, COUNTERS = range(4)
+"""Places in a relation's counters: stored rows, rows in the journal, facts as of the last commit."""
 
 
 @woven
@@ -168,15 +169,14 @@ def select_rows(marks: Array, size: Int, care: Int, want: Int, found: Array) -> 
 
 
 @compiled
-def settle_rows(journal: Array, size: Int, marks: Array, copied: Int, shift: Int, kept: Int) -> tuple[Int, Int]:
-    """End a transaction for the journalled rows.
+def settle_rows(journal: Array, counters: Array, marks: Array, copied: Int, shift: Int, kept: Int) -> None:
+    """End a transaction for the journalled rows, all in one call, so that it is done or not done.
 
     The marks `copied` (NOW and EXPLICIT, or OLD and WAS_EXPLICIT) are copied `shift` places down (commit) or up
-    (rollback, negative); of the others only `kept` stay. Returns how many rows came alive and how many died.
+    (rollback, negative); of the others only `kept` stay. Counts the facts that are alive, and empties the journal.
     """
-    born = 0
-    died = 0
-    for i in range(size):
+    alive = counters[ALIVE]
+    for i in range(counters[JOURNALLED]):
         row = journal[i]
         before = marks[row]
         base = before & np.uint16(copied)
@@ -184,9 +184,9 @@ def settle_rows(journal: Array, size: Int, marks: Array, copied: Int, shift: Int
         after = base | copy | (before & np.uint16(kept))
         marks[row] = after
         was, now = before & np.uint16(1), after & np.uint16(1)
-        born += now > was
-        died += was > now
-    return born, died
+        alive += np.int64(now > was) - np.int64(was > now)
+    counters[ALIVE] = alive
+    counters[JOURNALLED] = 0
 
 
 @compiled

@@ -30,11 +30,10 @@ from tidelog.maintenance.bulk import TooLargeError
 from tidelog.planning.join_order import Estimates
 from tidelog.planning.lowered import Stage
 from tidelog.planning.plan import Plan
-from tidelog.planning.views import Mark, Matching, View
+from tidelog.planning.views import Mark, Matching
 
 _PRESENT = Mark.OLD | Mark.NOW
 _ASSERTED = _PRESENT | Mark.EXPLICIT | Mark.WAS_EXPLICIT
-_ABSENT = View(outside=Mark.OLD)
 _NO_KEYS = np.empty((0, 0), np.int32)
 _MOST_LADDERS = 1024
 """How many plans are remembered with their look-ups; a usual program has some dozens."""
@@ -164,7 +163,7 @@ class DriverSupply:
         """Store committed facts that are not stored yet."""
         relation = self._store.relation(brought.relation, brought.arity)
         for rows, marks in ((brought.rows[brought.explicit], _ASSERTED), (brought.rows[~brought.explicit], _PRESENT)):
-            relation.alive += len(relation.store(np.ascontiguousarray(rows), _ABSENT, marks))
+            relation.place(np.ascontiguousarray(rows), marks)
 
     def _ladder(self, stage: Stage, plan: Plan, matching: Matching) -> Ladder:
         """The look-ups of a plan; plan and matching are kept with them, because they are known by identity."""

@@ -83,7 +83,7 @@ class LargeRelations:
         relation.rollback()
         places = relation.store(np.ascontiguousarray(rows), ANY, NO_MARKS)
         was = relation.marks[places] & int(Mark.OLD)
-        relation.alive += int(np.count_nonzero(marks & int(Mark.OLD)) - np.count_nonzero(was))
+        relation.count_alive(int(np.count_nonzero(marks & int(Mark.OLD)) - np.count_nonzero(was)))
         for value in sorted(set(marks.tolist())):
             relation.mark(places[marks == value], Mark(value), _REPLACED & ~Mark(value))
         del self.working[name]

@@ -130,8 +130,10 @@ class Constants:
         clash = self._jobs.run(lambda: kept.where(F.col("text") != F.col("other")).limit(1).toArrow())
         if clash.num_rows:
             raise _collision(*(clash.column(name)[0].as_py() for name in ("text", "other")))
-        frames.release(self._stored)
-        self._stored, self._waiting = frames.part(kept, ["id", "text"]), {}
+        before = self._stored
+        self._stored = frames.part(kept, ["id", "text"])  # before the former one is gone: an interrupt loses no text
+        self._waiting = {}
+        frames.release(before)
 
     def flush_if_many(self) -> None:
         """Move texts from the driver to Spark when many wait."""

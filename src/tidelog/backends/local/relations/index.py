@@ -1,0 +1,94 @@
+"""A hash index on some columns of a relation.
+
+What      : slots that find a key, and links that join all rows with one key to a chain.
+Idea      : kernels add rows by the index's `head`, an array that holds the addresses of the others.
+Invariant : an index that needs room is made anew beside the old one, with a head of its own, so that the relation can
+            put it in the place of the old one in one step.
+Never     : no marks.
+"""
+
+from __future__ import annotations
+
+from copy import copy
+
+import numpy as np
+
+from tidelog.backends.local.kernels import hashing
+from tidelog.backends.local.kernels.compiled import Array
+
+
+class Index:
+    """One index; `rows` are always the rows of its relation."""
+
+    def __init__(self, columns: tuple[int, ...], rows: Array, count: int, capacity: int) -> None:
+        """The index of the first `count` rows, with links for up to `capacity`."""
+        self.columns = columns
+        self.head = np.zeros(hashing.COLUMNS + len(columns), np.int64)
+        self.head[hashing.WIDTH] = len(columns)
+        self.head[hashing.COLUMNS :] = columns
+        self.links = np.empty(capacity, np.int32)
+        self.slots = _empty_slots(count)
+        self._point()
+        hashing.link_all(self.head.ctypes.data, rows.ctypes.data, rows.shape[1], 0, count)
+        if _table_size(self.keys * 9 // 8) < len(self.slots):
+            self._rehash(self.keys * 9 // 8, rows)  # there was room for as many keys as rows
+
+    @property
+    def keys(self) -> int:
+        """The number of distinct keys among all stored rows."""
+        return int(self.head[hashing.KEYS])
+
+    def roomier(self, more: int, rows: Array) -> Index:
+        """An index with the same content and room for `more` keys and for as many rows as there is space for.
+
+        It is this one if that has the room.
+        """
+        needed = self.keys + more
+        is_full = needed * 8 > len(self.slots) * 5
+        if not is_full and len(self.links) >= len(rows):
+            return self
+        larger = copy(self)
+        larger.head = self.head.copy()
+        larger.links = grown(self.links, len(rows))
+        if is_full:
+            larger._rehash(needed, rows)
+        larger._point()
+        return larger
+
+    def nbytes(self, count: int) -> int:
+        """The memory that the index takes for this number of rows."""
+        return count * self.links.itemsize + self.slots.nbytes
+
+    def _rehash(self, keys: int, rows: Array) -> None:
+        """Go on in a table with room for that number of keys."""
+        slots = _empty_slots(keys)
+        hashing.rehash(self.slots, slots, rows.ctypes.data, rows.shape[1], self.head.ctypes.data)
+        self.slots = slots
+        self._point()
+
+    def _point(self) -> None:
+        self.head[hashing.SLOTS] = self.slots.ctypes.data
+        self.head[hashing.ROOM] = len(self.slots) - 1
+        self.head[hashing.LINKS] = self.links.ctypes.data
+
+
+def grown(array: Array, capacity: int) -> Array:
+    """The array with at least the given capacity; new entries are zero."""
+    if len(array) >= capacity:
+        return array
+    larger = np.zeros((capacity, *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def _empty_slots(keys: int) -> Array:
+    """The slots of an index with room for that number of keys."""
+    return np.full(_table_size(keys), -1, np.int64)
+
+
+def _table_size(keys: int) -> int:
+    """A power of two of which the keys take at most five eighths, with some to spare."""
+    size = 16
+    while size * 5 < keys * 8 + 8:
+        size *= 2
+    return size
