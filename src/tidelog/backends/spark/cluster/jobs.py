@@ -9,7 +9,6 @@ Never     : no facts and no rules.
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Callable
 from typing import TypeVar
@@ -18,13 +17,11 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tidelog import errors
-from tidelog.errors import PipelineError, TidelogError
+from tidelog.backends.spark.cluster import task_errors
+from tidelog.errors import PipelineError
 
 T = TypeVar("T")
 _SHOWN = 300
-_OURS = re.compile(r"tidelog\.errors\.(\w+Error): (E\d{3})  ([^\n]*)(?:\n  (?! )([^\n]*))?")
-"""An error of ours in the text of a task's failure."""
 _LOST = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
 """Spark's word for kept blocks that no executor has any more."""
 
@@ -91,10 +88,9 @@ class Jobs:
         if isinstance(error, AttributeError | OSError):
             return error
         text = str(error)
-        ours = _OURS.search(text)
+        ours = task_errors.found(text)
         if ours is not None:
-            kind: type[TidelogError] = getattr(errors, ours[1])
-            return kind.of(ours[2], ours[3].strip(), remedy=(ours[4] or "").strip() or None)
+            return ours
         if _LOST in text:
             return PipelineError.of(
                 "E707",
