@@ -227,7 +227,7 @@ class Job:
                 self._status.tell("known", batch=number, part=at)
                 continue
             self._apply(part, number, at)
-            if at + 1 < len(parts) and self.engine.strategy.endswith("-mark"):
+            if at + 1 < len(parts) and self.engine.looks_ahead:
                 following = announced(parts[at + 1], rule_names(self.engine))
                 if following is not None:
                     self.engine.look_ahead(following)

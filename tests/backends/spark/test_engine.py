@@ -218,7 +218,7 @@ def test_a_hub_does_not_serialise_the_engine(spark: SparkSession) -> None:
     with driver(spark, BULK, partitions=4, options=options):
         engine = Engine(rules, backend="spark", spark=spark)
         engine.apply(insert={"edge": spark.createDataFrame(edges, "x long, y long")})
-        (stats,) = (one for one in engine._backend.store.bulk if one.reason.startswith("two"))
+        (stats,) = (one for one in engine._backend.store.bulk_stats if one.reason.startswith("two"))
     assert len(engine["two"]) == len(expected["two"])
     assert stats.hot_keys >= 1
     assert max(stats.work) < 0.4 * sum(stats.work)

@@ -26,7 +26,8 @@ from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, distinct, gather, union
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.errors import UpdateError
-from tidelog.maintenance.rounds import Passing
+from tidelog.maintenance.prices import LOCAL_PRICES, Prices
+from tidelog.maintenance.store import BulkStore, Passing
 from tidelog.planning.blame import blamed
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver
@@ -41,6 +42,8 @@ _NO_CANDIDATE, _OLD_NO_CANDIDATE = View(outside=Mark.CANDIDATE), View(Mark.OLD, 
 class LocalStore(Runner):
     """Facts of all relations on this machine."""
 
+    prices: Prices = LOCAL_PRICES
+
     def __init__(self, dictionary: Dictionary | None = None) -> None:
         super().__init__()
         self.dictionary = Dictionary() if dictionary is None else dictionary
@@ -49,6 +52,16 @@ class LocalStore(Runner):
         self._opened: list[Relation] = []
         self._prepared: dict[int, Preparation] = {}
         self.counted = Counted()
+
+    @property
+    def journeys(self) -> int:
+        """None: all facts are here."""
+        return 0
+
+    @property
+    def bulk(self) -> BulkStore | None:
+        """Nothing is too large."""
+        return None
 
     # -- for the engine --------------------------------------------------------------------------------------------
 
@@ -296,7 +309,7 @@ class LocalStore(Runner):
         for heads, body in watched(rule, self.on_progress, executable.instances(driving, own)):
             if not len(heads):
                 continue
-            facts = relation.store(with_columns(heads), ANY, Mark(0))
+            facts = relation.store(with_columns(heads), ANY, NO_MARKS)
             rounds = np.zeros(len(facts), np.int64)
             for column, at in enumerate(own, start=1):
                 rounds = np.maximum(rounds, self._ranks(executable.joins[at].relation, body[:, column]))

@@ -29,15 +29,16 @@ from tidelog.backends.spark.large.cold import ColdRelation
 from tidelog.backends.spark.large.groups import grouped
 from tidelog.backends.spark.large.rounds import Fixpoint
 from tidelog.backends.spark.large.working import Selection, Working
+from tidelog.backends.spark.prices import SPARK_PRICES
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Value
 from tidelog.limits import Limits
 from tidelog.maintenance.bulk import TooLargeError
+from tidelog.maintenance.store import BulkStore
 from tidelog.planning.blame import blamed
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
-from tidelog.planning.views import ANY, NOW, Mark, Matching, View
+from tidelog.planning.views import ANY, NO_MARKS, NOW, Mark, Matching, View
 
-_NONE = Mark(0)
 _REPLACED = Mark(0xFFFF) & ~(Mark.TOUCHED | Mark.MARKED | Mark.POSITIVE)
 
 
@@ -60,11 +61,13 @@ class SparkFacts(LocalFacts):
 class SparkStore(HotStore):
     """Facts on Spark."""
 
+    prices = SPARK_PRICES
+
     def __init__(self, jobs: Jobs, capacity: Capacity, constants: Constants | None = None) -> None:
         super().__init__(jobs, capacity, constants)
         self.working: dict[str, Working] = {}
         self.limits = Limits()
-        self.bulk: list[bulk.BulkStats] = []
+        self.bulk_stats: list[bulk.BulkStats] = []
         """What was derived in bulk since the update began, stage by stage."""
 
     # -- large relations ---------------------------------------------------------------------------------------------
@@ -137,7 +140,7 @@ class SparkStore(HotStore):
         chosen = {name: self.working[name].restrict(selection, view) for name, selection in large.items()}
         return SparkFacts(super().restrict(small, view).parts, chosen)
 
-    def mark(self, facts: LocalFacts, add: Mark = _NONE, remove: Mark = _NONE) -> None:
+    def mark(self, facts: LocalFacts, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
         """Give and take marks, of a large relation as a projection."""
         if not self.working:
             super().mark(facts, add, remove)
@@ -179,7 +182,7 @@ class SparkStore(HotStore):
         marks = table.column("marks").to_numpy() & ~int(Mark.TOUCHED)
         relation = self.relation(name, cold.arity)
         relation.rollback()
-        places = relation.store(np.ascontiguousarray(rows), ANY, _NONE)
+        places = relation.store(np.ascontiguousarray(rows), ANY, NO_MARKS)
         was = relation.marks[places] & int(Mark.OLD)
         relation.alive += int(np.count_nonzero(marks & int(Mark.OLD)) - np.count_nonzero(was))
         for value in sorted(set(marks.tolist())):
@@ -204,6 +207,16 @@ class SparkStore(HotStore):
         return super().derive(stage, driving, blocking, matching, heads, add, phase)
 
     # -- whole stages --------------------------------------------------------------------------------------------------
+
+    @property
+    def journeys(self) -> int:
+        """The actions that Spark was asked for since the update began."""
+        return self._jobs.actions
+
+    @property
+    def bulk(self) -> BulkStore:
+        """Stages that are too large for the driver are derived on Spark."""
+        return self
 
     def is_large(self, relations: Iterable[str]) -> bool:
         """Whether one of the relations is worked on as a DataFrame."""
@@ -253,7 +266,7 @@ class SparkStore(HotStore):
                 on_round=lambda *_: charge(),
             )
             if found is not None:
-                self.bulk.append(found.stats)
+                self.bulk_stats.append(found.stats)
                 for key, number in found.stats.derivations.items():
                     self.derivations[key, "evaluate"] += number
                 return found.facts, found.kept

@@ -40,6 +40,11 @@ class Jobs:
     @property
     def spark(self) -> SparkSession:
         """The session; a stopped one is an error."""
+        self.require_session()
+        return self._spark
+
+    def require_session(self) -> None:
+        """Raise E706 if the session is stopped."""
         context = getattr(self._spark, "_sc", None)
         try:
             is_stopped = context is not None and (context._jsc is None or context._jsc.sc().isStopped())
@@ -47,7 +52,6 @@ class Jobs:
             is_stopped = True
         if is_stopped:
             raise _stopped()
-        return self._spark
 
     def begin(self) -> None:
         """From here on jobs are counted anew."""
@@ -82,7 +86,7 @@ class Jobs:
     def _failure(self, error: Exception) -> Exception:
         """Our error for a failed action; an error of ours that a task raised is found again in Spark's text."""
         try:
-            _ = self.spark
+            self.require_session()
         except PipelineError as stopped:
             return stopped
         if isinstance(error, AttributeError | OSError):
