@@ -13,7 +13,9 @@ from __future__ import annotations
 
 from typing import Self
 
+from tidelog.changes.strategy_choice import Reason, StrategyChoice
 from tidelog.errors import PipelineError
+from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.store import BulkStore, F
 from tidelog.maintenance.task import Strategy, Task
 
@@ -49,4 +51,4 @@ def maintain(task: Task[F], strategy: Strategy, store: BulkStore) -> None:
         )
     task.store.stop_counting(task.stage.relations)
     facts = store.rebuild(task.stage, task.budget.charge_round)
-    task.counters.choices.append(f"component {task.stage.name}: recompute, {facts:,} facts derived in bulk")
+    task.counters.choices.append(StrategyChoice(task.stage.name, Recompute.name, Reason.BULK, facts))

@@ -47,6 +47,11 @@ class Scheduled:
         )
 
     @cached_property
+    def begins_with(self) -> tuple[frozenset[str], ...]:
+        """For each rule that reads relations below the stage only, its positive ones: it begins with one of them."""
+        return tuple(frozenset(found) for rule in self.grounded.rules if (found := _positive([rule])))
+
+    @cached_property
     def literals(self) -> int:
         """How many body literals of the stage are matched with facts."""
         bodies = (literal for rule in self.stage.rules for literal in rule.body)
