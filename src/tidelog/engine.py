@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ from tidelog.changes.names import check_names
 from tidelog.changes.relation import Relation
 from tidelog.changes.stream import Source, look_ahead
 from tidelog.changes.update import Update, net
-from tidelog.errors import LawError, Problem, UsageError
+from tidelog.errors import LawError, UsageError
 from tidelog.language.parser import parse, parse_atom
 from tidelog.language.printer import print_fact, print_rule
 from tidelog.language.terms import Program, Value
@@ -33,6 +32,7 @@ from tidelog.limits import Budget, Limits
 from tidelog.maintenance import marking
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.counters import stats_of
+from tidelog.maintenance.law import violations
 from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.rule_book import RuleBook, written_facts
@@ -205,11 +205,8 @@ class Engine:
 
     def verify(self) -> None:
         """Check the one law: raise a LawError if the materialisation differs from recomputation."""
-        problems = []
-        for relation, (missing, extra) in self._backend.differences(self._book.schedule).items():
-            for word, table in (("lacks", missing), ("has too much", extra)):
-                shown = (print_fact(relation, fact) for fact in islice(table, 3))
-                problems += [Problem("E901", f"the materialisation {word}: {fact}") for fact in shown]
+        schedule = self._book.schedule
+        problems = violations(self._backend.differences(schedule), schedule)
         if problems:
             raise LawError(problems)
 

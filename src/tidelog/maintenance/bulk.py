@@ -18,6 +18,7 @@ from tidelog.errors import PipelineError
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.store import BulkStore, F
 from tidelog.maintenance.task import Strategy, Task
+from tidelog.planning.lowered import is_hidden
 
 
 class TooLargeError(PipelineError):
@@ -25,10 +26,11 @@ class TooLargeError(PipelineError):
 
     @classmethod
     def about(cls, relation: str, allowed: int) -> Self:
-        """The error for facts of one relation."""
+        """The error for facts of one relation; one of ours holds the facts of an aggregate."""
+        told = "an aggregate" if is_hidden(relation) else relation
         return cls.of(
             "E705",
-            f"more facts of {relation} are touched than the {allowed:,} that the driver may hold",
+            f"more facts of {told} are touched than the {allowed:,} that the driver may hold",
             remedy="raise spark.tidelog.driver.facts",
         )
 

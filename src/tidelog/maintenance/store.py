@@ -10,9 +10,10 @@ Contract  : 1. `derive` enumerates every rule instance with a driving fact exact
                every fact whose marks change, so that `commit` and `rollback` cost what the transaction touched.
             3. facts found by a call are distinct, and marks given by a call are not seen by that same call's matching
                unless the matching views name them.
-            4. `commit` makes OLD = NOW and WAS_EXPLICIT = EXPLICIT, forgets facts that are not NOW, and takes every
-               other mark except MARKED and POSITIVE; `rollback` restores marks, counts and ranks. `Facts` stay valid
-               until a `commit` that forgets some. (Asserted for every store: tests/maintenance/test_contract.py.)
+            4. `commit` makes OLD = NOW and WAS_EXPLICIT = EXPLICIT and forgets facts that are not NOW; `rollback` makes
+               NOW = OLD and EXPLICIT = WAS_EXPLICIT and restores counts and ranks. Both take every other mark except
+               look-ahead's (MARKED, POSITIVE), which stay until they are taken (marking.py). `Facts` stay valid until
+               a `commit` that forgets some. (Asserted for every store: tests/maintenance/test_contract.py.)
             5. `supported` and `expand` try a fact's instances in the order of the stage's rules, and body facts in the
                order in which they were stored: what was derived early has short proofs.
 """
