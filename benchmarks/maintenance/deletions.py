@@ -74,7 +74,7 @@ def _step(workload: Workload, size: int, engines: dict[str, tl.Engine]) -> dict[
         row[name] |= {"trips": trips.number, "whole ms": milliseconds([trips.whole])}
         row[name] |= counters(trips.change.stats)
         if name == "auto":
-            row[name]["choices"] = sorted({chosen for chosen, _ in trips.change.stats.strategies.values()})
+            row[name]["choices"] = list(trips.change.stats.strategies_used)
     return row
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ from tidelog.changes.names import check_names
 from tidelog.changes.relation import Relation
 from tidelog.changes.stream import Source, look_ahead
 from tidelog.changes.update import Update, net
-from tidelog.errors import LawError, Problem, UsageError
+from tidelog.errors import LawError, UsageError
 from tidelog.language.parser import parse, parse_atom
 from tidelog.language.printer import print_fact, print_rule
 from tidelog.language.terms import Program, Value
@@ -33,6 +32,7 @@ from tidelog.limits import Budget, Limits
 from tidelog.maintenance import marking
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.counters import stats_of
+from tidelog.maintenance.law import violations
 from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.rule_book import RuleBook, written_facts
@@ -71,7 +71,7 @@ class Engine:
         self.watcher: Callable[[int], None] | None = None
         directives = program.declarations, program.inputs, program.outputs
         self._book = RuleBook(Program((), (), *directives))
-        self._marks: marking.Marks[Any] | None = None
+        self._foreseen: marking.Foreseen[Any] | None = None
         self._journals = Journals()
         self._before = Before()
         self.version = 0
@@ -112,14 +112,14 @@ class Engine:
         return self.apply(update.insert, update.delete, update.add_rules, update.remove_rules)
 
     def look_ahead(self, upcoming: Update) -> None:
-        """Mark what the next update will delete, if the strategy has a use for it; another may come all the same."""
-        if not self._strategy.uses_marks or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
+        """Find what the next update will delete, if the strategy has a use for it; another may come all the same."""
+        if not self.looks_ahead or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
             return
-        self._forget_marks()
-        passes_on = self._strategy.name == "dred-mark"
+        self._forget_foreseen()
+        store, passes_on = self._backend.store, self._strategy.passes_on
         try:
             found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
-            self._marks = marking.look_ahead(self._backend.store, self._book.schedule, found, passes_on=passes_on)
+            self._foreseen = marking.look_ahead(store, self._book.schedule, found, passes_on=passes_on)
         except TooLargeError:  # then nothing is foreseen, which costs time but no truth
             self._backend.rollback()
             return
@@ -169,8 +169,13 @@ class Engine:
     @strategy.setter
     def strategy(self, name: str) -> None:
         chosen = strategy_named(name)
-        self._forget_marks()
+        self._forget_foreseen()
         self._strategy = chosen
+
+    @property
+    def looks_ahead(self) -> bool:
+        """Whether the strategy makes use of `look_ahead`."""
+        return self._strategy.looks_ahead
 
     @property
     def backend(self) -> str:
@@ -200,11 +205,8 @@ class Engine:
 
     def verify(self) -> None:
         """Check the one law: raise a LawError if the materialisation differs from recomputation."""
-        problems = []
-        for relation, (missing, extra) in self._backend.differences(self._book.schedule).items():
-            for word, table in (("lacks", missing), ("has too much", extra)):
-                shown = (print_fact(relation, fact) for fact in islice(table, 3))
-                problems += [Problem("E901", f"the materialisation {word}: {fact}") for fact in shown]
+        schedule = self._book.schedule
+        problems = violations(self._backend.differences(schedule), schedule)
         if problems:
             raise LawError(problems)
 
@@ -294,7 +296,7 @@ class Engine:
             budget.check_time()
             book = before.turned(checked)
         self._backend.watch(budget)
-        marks, self._marks = self._marks, None
+        foreseen, self._foreseen = self._foreseen, None
         try:
             gone = {
                 name: self._backend.find(name, facts, self._wanted_arity(name, book)) for name, facts in delete.items()
@@ -311,18 +313,18 @@ class Engine:
                 insert=come,
                 previous=before.schedule,
                 budget=budget,
-                marks=marks,
+                foreseen=foreseen,
             )
             outcome.counters.add("ignored deletions", missed)
-            outcome.counters.add("marks", marks.counters.values["marks"] if marks else 0)
+            outcome.counters.add("marks", foreseen.counters.values["marks"] if foreseen else 0)
             change = self._change(outcome, budget, started)
             entry = self._entry(outcome, come, gone) if self._journals else None
             withdrawn = self._frozen(outcome.withdrawn)
             self._backend.commit()
         except BaseException:
             self._backend.rollback()
-            if marks is not None:
-                marks.clear(self._backend.store)
+            if foreseen is not None:
+                foreseen.clear(self._backend.store)
             self._backend.commit()  # gives back what the failed attempt took
             raise
         self._book, self._before = book, Before(before.program.rules, withdrawn)
@@ -359,11 +361,11 @@ class Engine:
         freeze = self._backend.freeze
         return FactTables({name: freeze(name, some) for name, some in facts.items() if some and not is_hidden(name)})
 
-    def _forget_marks(self) -> None:
-        """Take look-ahead marks away, which belong to one strategy and one version."""
-        marks, self._marks = self._marks, None
-        if marks is not None:
-            marks.clear(self._backend.store)
+    def _forget_foreseen(self) -> None:
+        """Forget what look-ahead has found, which belongs to one strategy and one version."""
+        foreseen, self._foreseen = self._foreseen, None
+        if foreseen is not None:
+            foreseen.clear(self._backend.store)
             self._backend.commit()
 
     def _table(self, relation: str) -> FactTable:

@@ -17,6 +17,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
 
+_SHOWN = 200
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -33,20 +35,24 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong: a code that never changes its meaning, a sentence, and what to do about it."""
+    """One thing that is wrong: a code that never changes its meaning, a sentence, and what to do about it.
+
+    `rule` is the key of the rule that was being evaluated, if there is one (planning/blame.py).
+    """
 
     code: str
     sentence: str
     place: Place | None = None
     remedy: str | None = None
     related: tuple[tuple[Place, str], ...] = ()
+    rule: str | None = None
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
 
     def _lines(self) -> Iterable[str]:
         where = f"{self.place}  " if self.place else ""
-        yield f"{where}{self.code}  {self.sentence}"
+        yield f"{where}{self.code}  {self.sentence}{_in_rule(self.rule)}"
         if self.place and self.place.text is not None:
             yield from _excerpt(self.place, self.remedy)
         elif self.remedy:
@@ -55,6 +61,13 @@ class Problem:
             yield f"  {place}  {note}"
             if place.text is not None:
                 yield f"  {place.line} |  {place.text}"
+
+
+def _in_rule(key: str | None) -> str:
+    """The end of a sentence that names a rule; a long rule is cut."""
+    if key is None:
+        return ""
+    return f", in rule {key[:_SHOWN]}{'...' if len(key) > _SHOWN else ''}"
 
 
 def _excerpt(place: Place, remedy: str | None) -> Iterable[str]:

@@ -21,6 +21,7 @@ from tidelog.errors import ProgramError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
 from tidelog.language.terms import Program
+from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.reference import algorithm as reference
 from tidelog.reference.algorithm import Algorithm
 from tidelog.reference.facts import GroundFact, from_fact, to_fact
@@ -234,7 +235,7 @@ def _reference(algorithm: type[Algorithm]) -> Factory:
 
 
 def _public(strategy: str, options: dict[str, Any]) -> Factory:
-    engine = FollowingEngine if strategy.endswith("-mark") else PublicEngine
+    engine = FollowingEngine if strategy_named(strategy).looks_ahead else PublicEngine
     return lambda program: engine(program, strategy=strategy, **options)
 
 

@@ -48,6 +48,18 @@ def test_a_ghost_is_found(relation: str) -> None:
         engine.verify()
 
 
+def test_a_fault_in_a_relation_of_ours_is_told_in_the_users_words() -> None:
+    """An aggregate keeps its substitutions in a hidden relation; a fault there names the relation that it serves."""
+    engine = tl.Engine(RULES)
+    store = store_of(engine)
+    [hidden] = [name for name in store.relations if name.startswith("@of")]
+    relation = store.relations[hidden]
+    relation.marks[relation.select(OLD)[:2]] = 0
+    with pytest.raises(tl.LawError, match="lacks: 2 facts of an aggregate in size") as raised:
+        engine.verify()
+    assert "@" not in str(raised.value)
+
+
 def test_verifying_changes_nothing() -> None:
     """It may be asked at any time, between updates and after failures."""
     engine = tl.Engine(RULES, limits=tl.Limits(facts=1000))

@@ -19,7 +19,7 @@ from tidelog.language.parser import parse
 from tidelog.language.printer import rule_key
 from tidelog.language.terms import Program, Rule
 from tidelog.maintenance.counters import Counters
-from tidelog.maintenance.marking import Marks, look_ahead
+from tidelog.maintenance.marking import Foreseen, look_ahead
 from tidelog.maintenance.registry import strategy as make_strategy
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import maintain
@@ -43,7 +43,7 @@ class StoreEngine:
         self.rules: tuple[Rule, ...] = ()
         self.schedule = Schedule(())
         self.relations: set[str] = set()
-        self.marks: Marks | None = None
+        self.foreseen: Foreseen | None = None
         self.counters = Counters()
         self._upcoming = list(upcoming)
         facts = [(fact.relation, tuple(constant.value for constant in fact.values)) for fact in program.facts]
@@ -84,7 +84,7 @@ class StoreEngine:
                 delete={name: store.find(name, rows) for name, rows in delete.items()},
                 insert={name: store.intern(name, rows) for name, rows in insert.items()},
                 previous=self.schedule,
-                marks=self.marks,
+                foreseen=self.foreseen,
             )
         except BaseException:
             store.rollback()
@@ -93,7 +93,7 @@ class StoreEngine:
         deleted = {name: store.rows_of(facts) for name, facts in outcome.deleted.items() if not is_hidden(name)}
         self.repeated = {key: n for key, n in getattr(store, "instances", {}).items() if n > 1}
         store.commit()
-        self.rules, self.schedule, self.counters, self.marks = rules, schedule, outcome.counters, None
+        self.rules, self.schedule, self.counters, self.foreseen = rules, schedule, outcome.counters, None
         self._look_ahead()
         return NetChange(inserted, deleted)
 
@@ -101,11 +101,10 @@ class StoreEngine:
         self.relations |= set(arities) | set(insert)
 
     def _look_ahead(self) -> None:
-        if self.strategy.uses_marks and self._upcoming:
+        if self.strategy.looks_ahead and self._upcoming:
             delete = by_relation(self._upcoming[0].delete)
             found = {name: self.store.find(name, rows) for name, rows in delete.items()}
-            passes_on = self.strategy.name == "dred-mark"
-            self.marks = look_ahead(self.store, self.schedule, found, passes_on=passes_on)
+            self.foreseen = look_ahead(self.store, self.schedule, found, passes_on=self.strategy.passes_on)
             self.repeated |= {key: n for key, n in getattr(self.store, "instances", {}).items() if n > 1}
             self.store.commit()
 

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from tidelog.language.terms import Atom, Negation, Rule, Value, variables
 from tidelog.language.values import aggregate
-from tidelog.maintenance.store import NONE
+from tidelog.maintenance.prices import LOCAL_PRICES
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
-from tidelog.planning.views import ANY, NOW, OLD, Mark, Matching, View
+from tidelog.planning.views import ANY, NO_MARKS, NOW, OLD, Mark, Matching, View
 from tidelog.reference.evaluation import Instance, head_bound, instances
 from tidelog.reference.facts import Bound, FactSet, GroundFact, Union, from_fact, from_key, to_fact, to_key
 
@@ -41,6 +41,8 @@ class Filtered:
 
 class SetStore:
     """Facts with marks, counts and ranks in dictionaries."""
+
+    prices, journeys, bulk = LOCAL_PRICES, 0, None
 
     def __init__(self, *, record: bool = False) -> None:
         self.stored = FactSet()
@@ -74,7 +76,7 @@ class SetStore:
             if Mark.NOW not in marks:
                 self._forget(fact)
                 continue
-            explicit = Mark.WAS_EXPLICIT if Mark.EXPLICIT in marks else Mark(0)
+            explicit = Mark.WAS_EXPLICIT if Mark.EXPLICIT in marks else NO_MARKS
             self.marks[fact] = int(marks | Mark.OLD | explicit)
         self._journal, self._saved = {}, None
         self.instances.clear()
@@ -114,7 +116,7 @@ class SetStore:
     def touched(self, relations: Iterable[str], view: View) -> Facts:
         return self.restrict(self.of(dict.fromkeys(self._journal), relations), view)
 
-    def mark(self, facts: Facts, add: Mark = NONE, remove: Mark = NONE) -> None:
+    def mark(self, facts: Facts, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
         for fact in facts:
             after = (self.marks[fact] & ~int(remove)) | int(add)
             if after != self.marks[fact]:
@@ -130,6 +132,9 @@ class SetStore:
         self, stage: Stage, driving: Facts, blocking: Facts, matching: Matching, heads: View, add: Mark, phase: str
     ) -> Facts:
         return self._heads(list(self._driven(stage, driving, blocking, matching, phase)), heads, add)
+
+    def several_rounds(self, *_: object) -> None:
+        """One round at a time."""
 
     def evaluate(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, heads: View, add: Mark, phase: str

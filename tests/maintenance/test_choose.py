@@ -1,6 +1,7 @@
 """`auto`: what it chooses, how it says so, and how it gets out of a bad choice."""
 
 from collections import Counter
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -10,10 +11,12 @@ from tests.differential.harness import agree
 from tests.differential.updates import draw_case
 from tests.maintenance.engines import StoreEngine
 from tests.maintenance.set_store import SetStore
-from tests.maintenance.stores import STORES
+from tests.maintenance.stores import STORES, ValueStore
+from tidelog.changes.strategy_choice import Amount, Reason, StrategyChoice
 from tidelog.limits import Budget
 from tidelog.maintenance import choose, costs
 from tidelog.maintenance.counters import Counters
+from tidelog.maintenance.prices import LOCAL_PRICES, Prices
 
 CLOSURE = "t(x, y) :- e(x, y). t(y, x) :- t(x, y). t(x, z) :- t(x, y), t(y, z)."
 RING = [(vertex, (vertex + 1) % 8) for vertex in range(8)]
@@ -26,24 +29,42 @@ def loaded(store) -> StoreEngine:
     return engine
 
 
+FREE = dict.fromkeys(("round", "fact", "read", "overdeleted", "checked", "proved", "inserted", "moved"), 0)
+CHEAP = replace(LOCAL_PRICES, literal=1, **FREE)
+"""Only derivations count."""
+
+
+def charge(monkeypatch, prices: Prices) -> None:
+    """Let every store have these prices."""
+    for store in (SetStore, ValueStore):
+        monkeypatch.setattr(store, "prices", prices)
+
+
 @pytest.fixture
 def cheap_rounds(monkeypatch):
     """Only derivations count, so that a small stage shows what a large one does."""
-    monkeypatch.setattr(costs, "ROUND", 0)
-    monkeypatch.setattr(costs, "LITERAL", 1)
-    monkeypatch.setattr(costs, "FACT", 0)
-    monkeypatch.setattr(costs, "MOVED", 0)
-    monkeypatch.setattr(costs, "HANDLED", {})
+    charge(monkeypatch, CHEAP)
+
+
+def told(engine: StoreEngine) -> list[str]:
+    """What was chosen in the last update, in words."""
+    return [str(choice) for choice in engine.counters.choices]
 
 
 @pytest.mark.usefixtures("cheap_rounds")
 @pytest.mark.parametrize("store", STORES)
-def test_the_choice_is_a_sentence(store: str):
-    """Users read why; the sizes are those of the change and of the component before it."""
+def test_the_choice_is_a_value_that_people_can_read(store: str):
+    """The sizes are those of the change and of the component before it; the allowance is two thirds of 64 facts."""
     engine = loaded(STORES[store]())
-    assert engine.counters.choices == ["component t: insertion, 8 insertions into 0 facts"]
+    [choice] = engine.counters.choices
+    assert choice == StrategyChoice("t", "insertion", Reason.NOTHING_LOST, 0, 8, Amount.INSERTIONS)
+    assert str(choice) == "component t: insertion, 8 insertions into 0 facts, nothing can be lost"
     engine.apply(delete={"e": [(0, 1)]})
-    assert engine.counters.choices == ["component t: bf, 1 deletion against 64 facts"]
+    [choice] = engine.counters.choices
+    assert (choice.strategy, choice.reason, choice.facts) == ("bf", Reason.MANY_PROOFS, 64)
+    assert (choice.number, choice.amount, choice.cut_off) == (1, Amount.DELETIONS, ())
+    assert choice.allowance == pytest.approx(choose.SHARE * (576 + 4 * 4), rel=0.1)
+    assert str(choice) == "component t: bf, 1 deletion against 64 facts, many derivations per fact"
 
 
 @pytest.fixture
@@ -60,7 +81,7 @@ def test_an_attempt_that_costs_too_much_is_cut_off_and_the_stage_recomputed(stor
     engine = loaded(STORES[store]())
     lost = engine.apply(delete={"e": [(0, 1), (1, 2)]}).deleted
     assert engine.counters.values["cut off"] == 1
-    assert engine.counters.choices == ["component t: recompute, 2 deletions against 64 facts, after bf took too long"]
+    assert told(engine) == ["component t: recompute, 2 deletions against 64 facts, after bf took too long"]
     assert all(1 in fact for fact in lost["t"])
     assert len(lost["t"]) == 15
     assert len(engine.facts()["t"]) == 49
@@ -94,7 +115,7 @@ def test_few_derivations_per_fact_speak_for_overdeletion():
     engine = StoreEngine(PATHS, "auto", SetStore())
     engine.apply(insert={"edge": [(vertex, vertex + 1) for vertex in range(20)]})
     engine.apply(delete={"edge": [(18, 19)]})
-    assert engine.counters.choices == ["component path: dred, 1 deletion against 210 facts"]
+    assert told(engine) == ["component path: dred, 1 deletion against 210 facts, few derivations per fact"]
 
 
 PATHS = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."
@@ -131,15 +152,58 @@ def test_a_stage_that_loses_more_than_it_has_is_recomputed():
     engine = loaded(SetStore())
     engine.apply(insert={"f": [(number,) for number in range(100)]}, add_rules="t(x, x) :- f(x).")
     engine.apply(delete={"e": RING, "f": [(number,) for number in range(100)]})
-    assert engine.counters.choices[0].startswith("component t: ")
+    assert [(choice.component, choice.strategy) for choice in engine.counters.choices] == [("t", "recompute")]
     assert engine.facts()["t"] == []
 
 
-def test_numbers_are_said_as_people_say_them():
-    """12, 340, 56 k, 1.2 M."""
-    assert [choose._short(number) for number in (12, 9_999, 56_000, 1_200_000, 3_000_000_000)] == [
-        "12", "9999", "56 k", "1.2 M", "3.0 G",
-    ]  # fmt: skip
+@pytest.mark.parametrize("few", [0, 3])
+def test_a_small_stage_above_a_large_relation_is_not_derived_anew(few: int):
+    """A component of 3 facts was taken for a trifle and derived anew from the million facts below it: 50 times slower.
+
+    Nor is one without facts, of which nothing can be lost.
+    """
+    engine = StoreEngine("rare(x) :- big(x, y), y < 3.", "auto", ValueStore())
+    engine.apply(insert={"big": [(x, x if few else x + 3) for x in range(20_000)]})
+    engine.apply(delete={"big": [(7_000, 7_000 if few else 7_003)]})
+    [choice] = engine.counters.choices
+    assert (choice.strategy, choice.reason, choice.facts) == ("bf", Reason.NO_RECURSION, few)
+    assert sum(engine.store.derivations.values()) <= few
+
+
+def test_what_is_read_counts_where_rules_begin():
+    """A rule that begins with one fact does not go through the large relation beside it: there is nothing to save."""
+    engine = StoreEngine("rare(x) :- big(x, y), flag(y).", "auto", ValueStore())
+    engine.apply(insert={"big": [(x, x) for x in range(20_000)], "flag": [(5,)]})
+    engine.apply(delete={"big": [(7_000, 7_000)]})
+    assert [choice.reason for choice in engine.counters.choices] == [Reason.TRIFLE]
+
+
+def test_a_store_states_its_own_prices(monkeypatch):
+    """Where deriving anew is dear, a small stage is no trifle, and an attempt may make a few journeys.
+
+    Prices of facts at hand said that a stage of 64 facts is derived anew for less than three rounds, on Spark too,
+    where that takes several jobs.
+    """
+    engine = loaded(SetStore())
+    engine.apply(delete={"e": [(0, 1)]})
+    assert [choice.reason for choice in engine.counters.choices] == [Reason.TRIFLE]
+    engine.apply(insert={"e": [(0, 1)]})
+    charge(monkeypatch, replace(LOCAL_PRICES, anew=3e7, journey=1e7))
+    engine.apply(delete={"e": [(0, 1)]})
+    [choice] = engine.counters.choices
+    assert (choice.strategy, choice.reason) == ("dred", Reason.FEW_PROOFS)
+    assert choice.allowance > 2e7
+
+
+def test_journeys_are_charged_to_the_attempt_that_makes_them(monkeypatch):
+    """A strategy that has to bring facts again and again is cut off; counts change nothing about what is brought."""
+    charge(monkeypatch, replace(CHEAP, anew=3e7, journey=1e7))
+    monkeypatch.setattr(SetStore, "journeys", property(lambda store: len(store._journal)))
+    engine = loaded(SetStore())
+    memory = engine.strategy._memory[frozenset({"t"})]
+    engine.apply(delete={"e": [(0, 1)]})
+    assert told(engine) == ["component t: recompute, 1 deletion against 64 facts, after bf took too long"]
+    assert memory.account < 1e7
 
 
 @pytest.fixture
@@ -159,7 +223,7 @@ def test_a_stage_that_would_be_recomputed_again_and_again_is_counted(store: str)
         engine.apply(delete={"e": [edge]})
         engine.apply(insert={"e": [edge]})
         assert len(engine.facts()["t"]) == 64
-    assert engine.counters.choices == ["component t: counting, 1 change against 64 facts"]
+    assert told(engine) == ["component t: counting, 1 change against 64 facts, its derivations are counted"]
 
 
 @pytest.mark.usefixtures("impatient", "eager_to_count")
@@ -170,7 +234,7 @@ def test_counts_are_dropped_when_they_cost_more_than_they_save():
     choices = set()
     for vertex in range(100, 130):
         engine.apply(insert={"e": [(vertex, vertex + 500)]})
-        choices.add(engine.counters.choices[0].split(":")[1].split(",")[0].strip())
+        choices.add(engine.counters.choices[0].strategy)
     assert choices == {"counting", "insertion"}
 
 
@@ -179,13 +243,12 @@ def test_counts_are_dropped_when_they_cost_more_than_they_save():
 def test_counting_begins_when_its_absence_has_cost_what_it_costs(store: str, monkeypatch):
     """Deletions run up the account until the price is reached, and the next one begins; no other does."""
     monkeypatch.setattr(choose, "WORTH", -1)
-    monkeypatch.setattr(costs, "COUNTED", 1)
-    monkeypatch.setattr(costs, "COUNTED_ROUND", 1)
+    charge(monkeypatch, replace(CHEAP, counted=1, counted_round=1))
     engine, edges = StoreEngine(CLOSURE, "auto", STORES[store]()), [*RING, (0, 4)]
     engine.apply(insert={"e": edges})
     memory = engine.strategy._memory[frozenset({"t"})]
     while not engine.store.is_counted(frozenset({"t"})):
-        before, price = memory.account, choose.PRICE * memory.whole(4)
+        before, price = memory.account, choose.PRICE * (memory.handling(CHEAP, 0) + 4 * memory.rounds)
         engine.apply(delete={"e": [(0, 1)]})
         assert engine.store.is_counted(frozenset({"t"})) == (before >= price)
         assert memory.account > before or before >= price
@@ -225,10 +288,12 @@ def test_counting_that_costs_more_than_it_has_saved_is_cut_off(store: str, monke
         assert engine.store.is_counted(frozenset({"t"}))
         engine.strategy._memory[frozenset({"t"})].account = 0.0
         with monkeypatch.context() as dear:
-            dear.setattr(costs, "COUNTED_ROUND", 1_000_000)
+            engine.strategy._prices = replace(LOCAL_PRICES, counted_round=1_000_000)  # and what is known stays known
+            charge(dear, engine.strategy._prices)
             dear.setattr(choose, "PATIENCE", 1)
             change = engine.apply(**update)
-        assert "after counting" in engine.counters.choices[0]
+        engine.strategy._prices = LOCAL_PRICES
+        assert engine.counters.choices[0].cut_off[0] == "counting"
         assert not engine.store.is_counted(frozenset({"t"}))
         assert len((change.deleted or change.inserted)["t"]) == 15
     assert len(engine.facts()["t"]) == 64
@@ -276,7 +341,7 @@ def test_a_large_deletion_ends_the_counting(monkeypatch):
     monkeypatch.setattr(choose, "PATIENCE", 100)
     engine.apply(delete={"e": RING[:6]})
     assert not engine.store.is_counted(frozenset({"t"}))
-    assert engine.counters.choices == ["component t: recompute, 6 deletions against 64 facts"]
+    assert told(engine) == ["component t: recompute, 6 deletions against 64 facts, most of it is in doubt"]
     assert len(engine.facts()["t"]) == 9
 
 
@@ -303,10 +368,10 @@ def test_a_stage_is_charged_with_the_derivations_of_its_own_rules(others: int):
         counters=Counters(),
         budget=Budget(),
         scheduled=SimpleNamespace(literals=1),
-        store=SimpleNamespace(derivations=made),
+        store=SimpleNamespace(derivations=made, prices=LOCAL_PRICES),
     )
     meter, counting = costs.Meter(task), costs.Meter(task, counts=True)
     made["r1", "insert"], made["r2", "evaluate"], made["removed", "delete"] = 3, 2, 4
     assert meter.gained == 3 + 2 - 4
     assert meter.spent == 3 + 2 + 4
-    assert counting.spent == costs.COUNTED * (3 + 2 + 4)
+    assert counting.spent == LOCAL_PRICES.counted * (3 + 2 + 4)

@@ -54,7 +54,7 @@ def test_an_announced_update_finds_less_by_itself(strategy: str, phase: str):
 def test_marks_are_gone_after_the_update_they_were_made_for():
     """Stale marks would put facts in doubt for ever, and hide deletions that were never followed."""
     engine, _ = run("dred-mark", SetStore(), UPDATES[:2], announced=[*UPDATES[:2]])
-    assert engine.marks is None
+    assert engine.foreseen is None
     assert not engine.store.select(["edge", "path"], MARKED)
 
 

@@ -63,8 +63,8 @@ def test_example_3_of_marking(strategy: str):
     engine = StoreEngine(MARKING, strategy, SetStore(), upcoming=[Update(), *UPDATES][1:])
     first = engine.apply(**UPDATES[0].arguments)
     assert (first.inserted, first.deleted) == ({"p4": [(0,)], "s": [(0,)]}, {"p1": [(0,)]})
-    assert engine.marks.counters.values["marked explicit"] == 1
-    assert engine.marks.counters.values["marked implicit"] == 1
+    assert engine.foreseen.counters.values["marked explicit"] == 1
+    assert engine.foreseen.counters.values["marked implicit"] == 1
     second = engine.apply(**UPDATES[1].arguments)
     assert second.deleted == {"p4": [(0,)], "s": [(0,)]}
     assert engine.counters.values["deletions"] == 0

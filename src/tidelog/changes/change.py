@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from tidelog.changes.columns import mixed_to_arrow
 from tidelog.changes.fact_sources import to_table
+from tidelog.changes.strategy_choice import StrategyChoice
 from tidelog.language.printer import print_fact
 from tidelog.language.terms import Value
 from tidelog.language.values import fact_identity
@@ -104,8 +105,10 @@ class FactTables(Mapping[str, FactTable]):
 class Stats:
     """How a change was found. Counters carry the papers' words; what a strategy does not do stays 0."""
 
-    strategies: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Component (its relations) -> the strategy that maintained it and why it was chosen."""
+    strategy: str = ""
+    """The strategy that the user chose."""
+    choices: tuple[StrategyChoice, ...] = ()
+    """What was chosen for each component, where the strategy chooses: see `strategies`."""
     derivations: dict[tuple[str, str], int] = field(default_factory=dict)
     """(Rule, phase) -> rule instances derived."""
     rounds: int = 0
@@ -125,6 +128,26 @@ class Stats:
     def count(self, rule: str, phase: str, instances: int) -> None:
         """Add derivations of a rule in a phase."""
         self.derivations[rule, phase] = self.derivations.get((rule, phase), 0) + instances
+
+    @property
+    def strategies(self) -> dict[str, tuple[str, str]]:
+        """Component (its relations) -> the strategy that maintained it and why it was chosen.
+
+        Components of one name, as two aggregates of one relation are, are numbered from the second on.
+        """
+        found: dict[str, tuple[str, str]] = {}
+        for choice in self.choices:
+            name, number = choice.component, 1
+            while name in found:
+                number += 1
+                name = f"{choice.component} ({number})"
+            found[name] = choice.strategy, str(choice)
+        return found or {"all": (self.strategy, "chosen by the user")}
+
+    @property
+    def strategies_used(self) -> tuple[str, ...]:
+        """The names of the strategies that found the change, in order."""
+        return tuple(sorted({choice.strategy for choice in self.choices} or {self.strategy}))
 
     @property
     def total_derivations(self) -> int:

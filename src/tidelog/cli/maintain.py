@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _line(number: int, change: Change, as_json: bool) -> str:
     stats = change.stats
-    strategies = sorted({name for name, _ in stats.strategies.values()})
+    strategies = list(stats.strategies_used)
     milliseconds = 1000 * stats.seconds
     if not as_json:
         counts = f"{change.inserted.total:>10,} {change.deleted.total:>10,} {milliseconds:>10.2f}"

@@ -6,18 +6,19 @@ Idea      : strategies are schedules of calls over small sets. On a cluster a la
             deriving the stage again costs less than following most of its facts.
 Invariant : OLD keeps the former version, so the net change is exact; an attempt that was given up leaves marks that
             `rebuild` does not look at.
-Never     : no store is known by name; one without this offer is never asked.
+Never     : no backend is named here: a store offers this with `Store.bulk`, or has None.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Protocol, Self, cast
+from typing import Self
 
+from tidelog.changes.strategy_choice import Reason, StrategyChoice
 from tidelog.errors import PipelineError
-from tidelog.maintenance.store import F, Store
+from tidelog.maintenance.recompute import Recompute
+from tidelog.maintenance.store import BulkStore, F
 from tidelog.maintenance.task import Strategy, Task
-from tidelog.planning.lowered import Stage
+from tidelog.planning.lowered import is_hidden
 
 
 class TooLargeError(PipelineError):
@@ -25,30 +26,13 @@ class TooLargeError(PipelineError):
 
     @classmethod
     def about(cls, relation: str, allowed: int) -> Self:
-        """The error for facts of one relation."""
+        """The error for facts of one relation; one of ours holds the facts of an aggregate."""
+        told = "an aggregate" if is_hidden(relation) else relation
         return cls.of(
             "E705",
-            f"more facts of {relation} are touched than the {allowed:,} that the driver may hold",
+            f"more facts of {told} are touched than the {allowed:,} that the driver may hold",
             remedy="raise spark.tidelog.driver.facts",
         )
-
-
-class BulkStore(Protocol):
-    """A store that can derive a stage as a whole."""
-
-    def is_large(self, relations: Iterable[str]) -> bool:
-        """Whether a large change goes through one of the relations in this transaction."""
-
-    def rebuild(self, stage: Stage, charge: Callable[[], None]) -> int:
-        """Derive the stage's NOW from its explicit facts and what is NOW below; the number of its facts.
-
-        `charge` is called once per round.
-        """
-
-
-def bulk_store(store: Store[F]) -> BulkStore | None:
-    """The store, if it can derive a stage as a whole."""
-    return cast("BulkStore | None", getattr(store, "bulk", None))
 
 
 def maintain(task: Task[F], strategy: Strategy, store: BulkStore) -> None:
@@ -69,4 +53,4 @@ def maintain(task: Task[F], strategy: Strategy, store: BulkStore) -> None:
         )
     task.store.stop_counting(task.stage.relations)
     facts = store.rebuild(task.stage, task.budget.charge_round)
-    task.counters.choices.append(f"component {task.stage.name}: recompute, {facts:,} facts derived in bulk")
+    task.counters.choices.append(StrategyChoice(task.stage.name, Recompute.name, Reason.BULK, facts))

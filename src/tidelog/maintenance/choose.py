@@ -18,12 +18,15 @@ Departures : counts have to be there before the deletion, so counting is bought 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Generic
+from functools import cached_property
+from typing import Generic, TypeAlias
 
+from tidelog.changes.strategy_choice import Amount, Reason, StrategyChoice
 from tidelog.maintenance.bf import BackwardForward
-from tidelog.maintenance.costs import COUNTED_ROUND, INFINITE, Memory, Meter, TooDearError, magnitude, per_round
+from tidelog.maintenance.costs import INFINITE, Memory, Meter, TooDearError, magnitude, per_round
 from tidelog.maintenance.counting import Counting
 from tidelog.maintenance.dred import DRed
+from tidelog.maintenance.prices import Prices
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.store import F
 from tidelog.maintenance.task import Strategy, Task
@@ -49,6 +52,9 @@ CURIOSITY = 4
 
 _BF, _DRED, _RECOMPUTE, _COUNTING = BackwardForward(), DRed(), Recompute(), Counting()
 
+_Attempt: TypeAlias = tuple[Strategy, float, Reason]
+"""What to try, what it may spend, and why it comes next."""
+
 
 class Auto(Strategy):
     """Chooses for every stage and update, watches the attempt, and falls back to recomputation."""
@@ -58,10 +64,13 @@ class Auto(Strategy):
 
     def __init__(self) -> None:
         self._memory: dict[frozenset[str], Memory] = {}
+        self._prices: Prices | None = None
 
     def maintain(self, task: Task[F]) -> None:
-        """Choose, attempt, and go on to the next choice if cut off; the choice is a sentence in the counters."""
+        """Choose, attempt, and go on to the next choice if cut off; the choice is a value in the counters."""
         store, relations = task.store, task.stage.relations
+        if store.prices is not self._prices:  # what was learned at other prices says nothing
+            self._memory, self._prices = {}, store.prices
         facts, is_counted = sum(map(store.size, relations)), store.is_counted(relations)
         memory = self._memory.get(relations)
         if memory is None:
@@ -81,7 +90,7 @@ class _Choice(Generic[F]):
     """What to do about one stage in one update."""
 
     def __init__(self, task: Task[F], memory: Memory) -> None:
-        self.task, self.memory, self.cut = task, memory, list[str]()
+        self.task, self.memory, self.prices, self.cut = task, memory, task.store.prices, list[str]()
         driving, blocking = task.losing
         removed = len(task.removed)
         self.deletions = len(driving) + len(blocking) + len(task.withdrawn) + removed
@@ -90,29 +99,40 @@ class _Choice(Generic[F]):
             self.in_doubt += removed * memory.facts // max(len(task.surviving.rules), 1)
         self.size = magnitude(self.in_doubt)
         self.round = per_round(task)
-        self.whole = memory.whole(self.round)
+
+    @cached_property
+    def handling(self) -> float:
+        """What deriving the stage anew would cost without its rounds."""
+        size = self.task.store.size
+        read = sum(min(map(size, relations)) for relations in self.task.scheduled.begins_with)
+        return self.memory.handling(self.prices, read)
+
+    @cached_property
+    def whole(self) -> float:
+        """What deriving the stage anew would cost."""
+        return self.handling + self.memory.rounds * self.round
 
     def insert(self) -> None:
         """Without deletions every strategy is the same semi-naive insertion."""
         task, memory = self.task, self.memory
         meter = Meter(task)
-        task.cut_off = meter.check  # another attempt's allowance is none of ours
+        task.cut_off = meter.check  # an attempt before this one had an allowance, this one has no limit
         _BF.maintain(task)
         gained = meter.gained
         if memory.account:
-            self._book(meter, meter.spent, gained)
+            self._book(meter, gained)
         if memory.facts:
             memory.followed(gained)
         else:
             memory.derived(gained, meter.rounds)
         insertions = sum(map(len, (*task.gaining, task.asserted))) + len(task.added)
-        self._say("insertion", f"{_counted(insertions, 'insertion')} into")
+        self._note("insertion", Reason.NOTHING_LOST, insertions, Amount.INSERTIONS)
 
     def delete(self) -> None:
         """Attempt one strategy after the other."""
-        for strategy, allowance in self._attempts():
+        for strategy, allowance, reason in self._attempts():
             if self._attempt(strategy, allowance):
-                self._say(strategy.name, f"{_counted(self.deletions, 'deletion')} against")
+                self._note(strategy.name, reason, self.deletions, Amount.DELETIONS, allowance)
                 return
 
     def count(self) -> bool:
@@ -144,48 +164,59 @@ class _Choice(Generic[F]):
             memory.account = 0.0
             task.store.stop_counting(task.stage.relations)
         changes = sum(map(len, (*task.losing, *task.gaining, task.withdrawn, task.asserted)))
-        self._say("counting", f"{_counted(changes + len(task.added) + len(task.removed), 'change')} against")
+        changes += len(task.added) + len(task.removed)
+        self._note(_COUNTING.name, Reason.COUNTED, changes, Amount.CHANGES, allowance)
         return True
 
-    def _attempts(self) -> Iterator[tuple[Strategy, float]]:
+    def _attempts(self) -> Iterator[_Attempt]:
         """What to try, in order, and how much each may spend."""
         memory = self.memory
-        if memory.handling() >= TRIFLE * self.round and not self._mostly_gone():
+        if self.handling < TRIFLE * self.round:
+            yield _RECOMPUTE, INFINITE, Reason.TRIFLE
+        elif self._mostly_gone():
+            yield _RECOMPUTE, INFINITE, Reason.MOSTLY_GONE
+        else:
             if self.whole > WORTH and memory.account >= PATIENCE * PRICE * self.whole:
                 memory.account = 0.0
-                yield _COUNTING, INFINITE
+                yield _COUNTING, INFINITE, Reason.BEGINS_TO_COUNT
             yield from self._incremental()
-        yield _RECOMPUTE, INFINITE
+            yield _RECOMPUTE, INFINITE, Reason.CUT_OFF if self.cut else Reason.CHEAPEST
 
-    def _incremental(self) -> Iterator[tuple[Strategy, float]]:
+    def _incremental(self) -> Iterator[_Attempt]:
         """The cheapest of what is known, after a look at what is not."""
         memory, most = self.memory, SHARE * self.whole
-        choices: tuple[Strategy, ...] = (_BF,)
-        if self.task.stage.is_recursive:
-            choices = (_DRED, _BF) if memory.density < SPARSE else (_BF, _DRED)
+        choices, reason = self._candidates()
         best, expected = choices[0], INFINITE
         for one in choices:
             guess = memory.expected(one.name, self.size)
             if guess is not None and guess < expected:
                 best, expected = one, guess
         if expected == INFINITE:
-            yield best, most
+            yield best, most, reason
             return
         limit = min(expected, most)
         if limit > CURIOSITY * self.round and memory.knows(best.name, self.size):
             for one in choices:
                 if one is not best and not memory.knows(one.name, self.size):
-                    yield one, limit
+                    yield one, limit, Reason.UNTRIED
         if expected < self.whole:
-            yield best, max(most, 2 * expected)
+            yield best, max(most, 2 * expected), Reason.CHEAPEST
         elif not memory.knows(best.name, self.size):
-            yield best, most  # what was only extrapolated is worth one look
+            yield best, most, Reason.UNTRIED  # what was only extrapolated is worth one look
+
+    def _candidates(self) -> tuple[tuple[Strategy, ...], Reason]:
+        """The strategies without counts in the order in which they are tried when nothing is remembered."""
+        if not self.task.stage.is_recursive:
+            return (_BF,), Reason.NO_RECURSION
+        if self.memory.density < SPARSE:
+            return (_DRED, _BF), Reason.FEW_PROOFS
+        return (_BF, _DRED), Reason.MANY_PROOFS
 
     def _mostly_gone(self) -> bool:
         """Whether more than a third of what the stage reads is deleted, or half of it and of the stage in doubt."""
         task, facts = self.task, self.memory.facts
         read = sum(map(task.store.size, task.scheduled.positive))
-        return not facts or 3 * len(task.losing[0]) > max(read, 1) or 2 * self.in_doubt > read + facts
+        return 3 * len(task.losing[0]) > max(read, 1) or 2 * self.in_doubt > read + facts
 
     def _attempt(self, strategy: Strategy, allowance: float) -> bool:
         """Whether the strategy finished within its allowance; if so, what it took is remembered."""
@@ -193,21 +224,21 @@ class _Choice(Generic[F]):
         meter = self._metered(strategy, allowance)
         if meter is None:
             return False
-        spent, gained = meter.spent, meter.gained
+        gained = meter.gained
         if strategy is _COUNTING:
             memory.account = PRICE * self.whole
         elif strategy is _RECOMPUTE:
-            self._book(meter, spent, gained - memory.instances)
+            self._book(meter, gained - memory.instances)
             memory.derived(gained, meter.rounds)
         else:
-            self._book(meter, spent, gained)
+            self._book(meter, gained)
             memory.followed(gained)
-            memory.learn(strategy.name, self.size, spent)
+            memory.learn(strategy.name, self.size, meter.spent)
             memory.renew(self.size, strategy.name, _COUNTING.name)  # counting cannot be tried for once
         return True
 
-    def _metered(self, strategy: Strategy, allowance: float) -> Meter | None:
-        """The meter of the attempt; if it was cut off none, and everything is as before except that counts are lost.
+    def _metered(self, strategy: Strategy, allowance: float) -> Meter[F] | None:
+        """The meter of the attempt; None if it was cut off: then all is as before except that counts are lost.
 
         An attempt that was cut off is remembered as if it had cost as much as recomputation.
         """
@@ -226,26 +257,28 @@ class _Choice(Generic[F]):
             return None
         return meter
 
-    def _book(self, meter: Meter, spent: float, gained: float) -> None:
+    def _book(self, meter: Meter[F], gained: float) -> None:
         """Enter into the account what counting would have saved, or cost, in an update without counts."""
-        memory = self.memory
-        if self.whole < WORTH or (not memory.account and spent < COUNTED_ROUND * self.round):
+        memory, worked = self.memory, meter.worked
+        if self.whole < WORTH or (not memory.account and worked < self.prices.counted_round * self.round):
             return  # not even one round would have been cheaper
         counting = memory.expected(_COUNTING.name, self.size) if self.task.loses else None
         if counting is None:
-            counting = memory.counting(abs(gained), meter.rounds, self.round)
-        memory.account = max(memory.account + spent - counting, 0.0)
+            counting = memory.counting(self.prices, abs(gained), meter.rounds, self.round)
+        memory.account = max(memory.account + worked - counting, 0.0)
 
     def _without_counts(self) -> float:
         """What the deletion would be expected to cost without counts."""
         guesses = (self.memory.expected(one.name, self.size) for one in (_BF, _DRED))
         return min([self.whole, *(guess for guess in guesses if guess is not None)])
 
-    def _say(self, choice: str, amount: str) -> None:
-        """Put the choice into words."""
-        after = f", after {' and '.join(self.cut)} took too long" if self.cut else ""
-        sentence = f"component {self.task.stage.name}: {choice}, {amount} {_short(self.memory.facts)} facts{after}"
-        self.task.counters.choices.append(sentence)
+    def _note(self, strategy: str, reason: Reason, number: int, amount: Amount, allowance: float = INFINITE) -> None:
+        """Put the choice into the counters."""
+        task, limit = self.task, None if allowance == INFINITE else allowance
+        choice = StrategyChoice(
+            task.stage.name, strategy, reason, self.memory.facts, number, amount, limit, tuple(self.cut)
+        )
+        task.counters.choices.append(choice)
 
 
 def _undo(task: Task[F]) -> None:
@@ -254,18 +287,3 @@ def _undo(task: Task[F]) -> None:
     store.mark(store.touched(relations, DELETED), add=Mark.NOW)
     store.mark(store.touched(relations, INSERTED), remove=Mark.NOW)
     store.mark(store.touched(relations, ANY), remove=TRANSIENT)
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{_short(number)} {word}{'' if number == 1 else 's'}"
-
-
-def _short(number: int) -> str:
-    """A number as people say it: 12, 340, 56 k, 1.2 M."""
-    if number < 10_000:
-        return str(number)
-    for size, unit in ((1_000_000_000, "G"), (1_000_000, "M"), (10_000, "k")):
-        if number >= size:
-            shown = number / (1_000 if unit == "k" else size)
-            return f"{shown:.1f} {unit}" if shown < 10 else f"{shown:.0f} {unit}"
-    return str(number)

@@ -2,8 +2,8 @@
 
 What      : a `Meter` counts the work of one attempt; a `Memory` remembers for one stage what each strategy took for
             deletions of a magnitude, what deriving the whole stage takes, and whether counts would have paid.
-Idea      : work is counted in derivations. A fact that is handled and a round are worth several: the weights are
-            measured on the local backend, where a derivation takes about 0.02 microseconds.
+Idea      : work is counted in derivations; what else is done is worth some derivations each, by the prices of the store
+            (prices.py).
 Invariant : no clock is read, so that a run can be repeated choice by choice.
 Never     : nothing is chosen here.
 """
@@ -13,27 +13,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import product
 from math import sqrt
+from typing import Generic
 
 from tidelog.maintenance.counters import PHASES
-from tidelog.maintenance.store import F
+from tidelog.maintenance.prices import Prices
+from tidelog.maintenance.store import F, Store
 from tidelog.maintenance.task import Task
 
-ROUND, LITERAL = 1200, 80
-"""What a round costs, and how much more for every body literal of the stage."""
-SWIFT = 0.1
-"""The part of a round's cost that one has which is made in one call with the round before it."""
-FACT = 3
-"""What a fact costs that is derived: it is stored and marked several times."""
-MOVED = 6 * FACT
-"""What a fact costs that enters or leaves a round of a counted stage."""
-HANDLED = {"overdeleted": 8 * FACT, "checked": 14 * FACT, "proved": FACT, "inserted": FACT, "moved": MOVED}
-"""What a fact costs by what happens to it: one in doubt is tried as the head of every rule."""
-COUNTED, COUNTED_ROUND = 10, 5
-"""How many times more a derivation and a round cost in a counted stage."""
 LEARNING = 0.5
 """How much the last attempt counts against those before it."""
 RENEWAL = 64
-"""After so many updates of a magnitude, what is remembered of strategies not used is forgotten, to be tried again."""
+"""After this many updates of a magnitude, the costs of strategies not used are forgotten, and they are tried again."""
 INFINITE = float("inf")
 FEW = 64
 """With more entries than these in the store's derivations, those of other stages are not gone through in each."""
@@ -42,23 +32,32 @@ _SIGNS = {"insert": 1, "evaluate": 1, "delete": -1, "overdelete": -1}
 
 
 class TooDearError(Exception):
-    """An attempt has spent its allowance; whoever gave it catches this."""
+    """An attempt has spent its allowance; `auto` catches this."""
 
 
-class Meter:
-    """The work of one attempt at a stage, from the moment at which the meter is made."""
+class Meter(Generic[F]):
+    """The work of one attempt at a stage, from the moment at which the meter is made.
+
+    With `counts` work has the prices of a counted stage, and journeys are free: with counts and without them the same
+    facts are brought.
+    """
 
     def __init__(
         self, task: Task[F], allowance: float = INFINITE, density: float = 0.0, *, counts: bool = False
     ) -> None:
+        store = task.store
+        prices = self._prices = store.prices
         self.allowance, self._density = allowance, density
-        self._handled, self._derivations, self._budget = task.counters.values, task.store.derivations, task.budget
-        self._derivation, self._round = (COUNTED, COUNTED_ROUND * per_round(task)) if counts else (1, per_round(task))
+        self._handled, self._derivations, self._budget = task.counters.values, store.derivations, task.budget
+        self._derivation = prices.counted if counts else 1.0
+        self._round = (prices.counted_round if counts else 1.0) * per_round(task)
         self._keys = task.keys if len(self._derivations) > FEW else None  # what other stages did stays the same
+        self._travels: Store[F] | None = store if prices.journey and not counts else None
+        self._before = store.journeys if self._travels is not None else 0
         self._total, self._instances, self._rounds = self._sum(), self._balance(), self._made()
 
     def check(self, driving: int) -> None:
-        """Raise if the allowance is spent, or will be by a round that so many facts drive."""
+        """Raise if the allowance is spent, or will be by a round that this many facts drive."""
         if self.allowance < INFINITE:
             spent = self.spent if self.rounds > 1 else 0.0  # the first round is just about to begin
             if spent + self._density * driving > self.allowance:
@@ -67,6 +66,11 @@ class Meter:
     @property
     def spent(self) -> float:
         """What the attempt has cost so far."""
+        return self.worked + self._travelled()
+
+    @property
+    def worked(self) -> float:
+        """As `spent`, without the journeys."""
         return self._sum() - self._total
 
     @property
@@ -76,16 +80,20 @@ class Meter:
 
     @property
     def rounds(self) -> float:
-        """How many rounds there were, or what was as dear."""
+        """How many rounds there were; one that was made in a call with others counts for its price only."""
         return self._made() - self._rounds
+
+    def _travelled(self) -> float:
+        """What the journeys of the attempt have cost."""
+        return 0.0 if self._travels is None else self._prices.journey * (self._travels.journeys - self._before)
 
     def _made(self) -> float:
         """How many rounds the update has made so far, those that a store made together at their price."""
-        return self._budget.rounds - (1 - SWIFT) * self._handled["swift rounds"]
+        return self._budget.rounds - (1 - self._prices.swift) * self._handled["swift rounds"]
 
     def _sum(self) -> float:
         known = self._handled
-        handled = sum([weight * known[name] for name, weight in HANDLED.items() if name in known])
+        handled = sum([price * known[name] for name, price in self._prices.handled if name in known])
         made = self._derivations
         derived = sum(made.values()) if self._keys is None else sum([made[key] for key in self._own()])
         return self._derivation * derived + handled + self._round * self._made()
@@ -102,7 +110,8 @@ class Meter:
 
 def per_round(task: Task[F]) -> float:
     """What a round of the stage costs, however little it does."""
-    return ROUND + LITERAL * task.scheduled.literals
+    prices = task.store.prices
+    return prices.round + prices.literal * task.scheduled.literals
 
 
 @dataclass
@@ -118,9 +127,9 @@ class Memory:
     costs: dict[str, dict[int, float]] = field(default_factory=dict)
     """Strategy -> magnitude of the deletion -> cost."""
     used: dict[int, int] = field(default_factory=dict)
-    """Magnitude -> how many updates there were since it was last renewed."""
+    """Magnitude -> how many updates of it there were since strategies not used were last forgotten."""
     account: float = 0.0
-    """By how much counting would be ahead, or is, if counts had been free to begin with; never less than nothing."""
+    """By how much counting is ahead, or would be, if it had cost nothing to begin; never less than nothing."""
 
     @property
     def density(self) -> float:
@@ -128,7 +137,7 @@ class Memory:
         return self.instances / max(self.facts, 1)
 
     def meet(self, facts: int, *, is_counted: bool) -> None:
-        """The stage has so many facts now. In a counted one nobody saw instances go: the density is what stays."""
+        """Note how many facts the stage has now. The instances of a counted stage are not followed: the ratio stays."""
         if is_counted and self.facts:
             self.instances *= facts / self.facts
         self.facts = facts
@@ -138,21 +147,18 @@ class Memory:
         self.instances, self.rounds = instances, max(rounds, 1)
 
     def followed(self, gained: int) -> None:
-        """Remember that so many instances came, or went if negative."""
+        """Remember that instances came, or went if negative."""
         self.instances = max(self.instances + gained, 0)
 
-    def handling(self) -> float:
-        """What deriving the facts of the stage costs, without the rounds that it takes."""
-        return self.instances + FACT * self.facts
+    def handling(self, prices: Prices, read: int) -> float:
+        """What deriving the stage anew costs without its rounds, when its rules begin with `read` facts below it."""
+        return prices.anew + self.instances + prices.fact * self.facts + prices.read * read
 
-    def whole(self, per_round: float) -> float:
-        """What deriving the stage anew would cost."""
-        return self.handling() + self.rounds * per_round
-
-    def counting(self, instances: float, rounds: float, per_round: float) -> float:
-        """What so many instances that come or go in so many rounds would cost a counted stage."""
+    def counting(self, prices: Prices, instances: float, rounds: float, per_round: float) -> float:
+        """What these instances, coming or going in these rounds, would cost if the stage were counted."""
         facts = instances / self.density if self.instances else 0.0
-        return COUNTED * instances + MOVED * facts + COUNTED_ROUND * per_round * min(rounds, self.rounds)
+        moves = prices.counted * instances + prices.moved * facts
+        return moves + prices.counted_round * per_round * min(rounds, self.rounds)
 
     def expected(self, strategy: str, size: int) -> float | None:
         """What a strategy is expected to cost: from the nearest magnitude known, growing with the root; else None.

@@ -1,8 +1,7 @@
 """What maintenance counts.
 
 What      : `Counters` collects the counters of one update: facts by what happened to them (the papers' overdeleted,
-            rederived, checked, ...), derivations per rule and phase, and a sentence per stage that says what was
-            chosen.
+            rederived, checked, ...), derivations per rule and phase, and what was chosen for each stage.
 Idea      : Motik et al. 2015, Table 2, compare algorithms by such counters, because they do not depend on the machine.
 Invariant : names are stable; a counter that was never raised is 0.
 Never     : no time here (see observe/).
@@ -15,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tidelog.changes.change import Stats
+from tidelog.changes.strategy_choice import StrategyChoice
 
 PHASES: Mapping[str, str] = {
     "backward": "backward",
@@ -41,7 +41,7 @@ class Counters:
 
     values: Counter[str] = field(default_factory=Counter)
     derivations: Counter[tuple[str, str]] = field(default_factory=Counter)
-    choices: list[str] = field(default_factory=list)
+    choices: list[StrategyChoice] = field(default_factory=list)
 
     def add(self, name: str, number: int) -> None:
         """Raise a counter."""
@@ -65,9 +65,5 @@ def stats_of(counters: Counters, rounds: int, strategy: str) -> Stats:
         if name in _SHOWN:
             setattr(stats, name, number)
     stats.no_ops = values["ignored deletions"] + values["ignored insertions"]
-    for sentence in counters.choices:
-        component, _, reason = sentence.removeprefix("component ").rpartition(": ")
-        stats.strategies[component] = (reason.partition(",")[0], sentence)
-    if not counters.choices:
-        stats.strategies["all"] = (strategy, "chosen by the user")
+    stats.strategy, stats.choices = strategy, tuple(counters.choices)
     return stats

@@ -12,9 +12,9 @@ Departures : explicit facts that stay are never overdeleted, so DR3 need not giv
 
 from __future__ import annotations
 
-from tidelog.maintenance.rounds import Passing, sweep
+from tidelog.maintenance.rounds import sweep
 from tidelog.maintenance.seminaive import insert
-from tidelog.maintenance.store import F
+from tidelog.maintenance.store import F, Passing
 from tidelog.maintenance.task import Strategy, Task
 from tidelog.maintenance.versions import LOST, LOST_ABOVE, UNCHANGED
 from tidelog.planning.views import Mark, View

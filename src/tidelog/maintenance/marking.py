@@ -1,16 +1,17 @@
-"""Marks: what is known about the next update before it begins.
+"""Look-ahead: what is known about the next update before it begins.
 
 Idea       : a stream shows the next update while the present one is being answered. Facts that it will delete are
-             marked, and so are the heads of instances that contain them; when it begins, these facts are in doubt (B/F)
-             or overdeleted (DRed) already, and nobody has to find them.
-Source     : Illich, Glimm 2025 (B/F with marking, Algorithm 1, lines 9, 12, 29, 32) and its predecessor for DRed.
-Invariant  : marks never change a result: they are facts to check that checking could have found too, and an update that
-             was not announced, or comes with other rules, only has more of them to check or none.
+             *foreseen*, and so are the heads of instances that contain them; when it begins, these facts are in doubt
+             (B/F) or overdeleted (DRed) already, and need not be found.
+Source     : Illich, Glimm 2025 (B/F with marking, Algorithm 1, lines 9, 12, 29, 32) and its predecessor for DRed. What
+             the papers call a marked fact is a foreseen one here: a *mark* is any bit on a fact (planning/views.py).
+Invariant  : look-ahead never changes a result. Foreseen facts are facts to check that checking could have found too; an
+             update that was not announced, or comes with other rules, checks them in vain or not at all.
 Cost       : work done between two answers instead of inside the second; the number of derivations stays about the same.
-Departures : marks are placed after the change is determined, so that they never delay it, and completely: every
-             instance that contains a marked fact is looked at, not only those that the present update happens to apply.
-             Marks start from relations without rules, whose facts surely go; in B/F their heads pass on nothing, in
-             DRed heads pass marks on inside their stage. Positive marks are left out: a fact that comes back is
+Departures : look-ahead begins after the change is determined, so that it never delays it, and is complete: every
+             instance that contains a foreseen fact is looked at, not only those that the present update happens to
+             apply. It starts from relations without rules, whose facts surely go; for B/F it stops at their heads, for
+             DRed it goes on inside the stage. The papers' positive marks are left out: a fact that comes back is
              inserted as any other, and the authors' measurements show no gain from them.
 """
 
@@ -27,30 +28,31 @@ from tidelog.maintenance.schedule import Schedule, Scheduled
 from tidelog.maintenance.store import F, Store
 from tidelog.planning.views import NOW, Mark, Matching, View
 
-UNMARKED = View(Mark.NOW, Mark.EXPLICIT | Mark.NEXT)
+NOT_FOUND = View(Mark.NOW, Mark.EXPLICIT | Mark.NEXT)
 DOOMED_NEXT = Matching(
     View(Mark.NOW, Mark.DELTA | Mark.CHECKED), View(Mark.NOW, Mark.CHECKED), absent_before=(NOW,), absent_after=(NOW,)
 )
 """Inverse semi-naive: a fact drives in one round (DELTA) and is left out afterwards (CHECKED)."""
 
 
-class BackwardForwardWithMarks(BackwardForward):
-    """B/F that starts from the facts which look-ahead has marked."""
+class BackwardForwardAhead(BackwardForward):
+    """B/F that starts from the facts which look-ahead has found."""
 
     name = "bf-mark"
-    uses_marks = True
+    looks_ahead = True
 
 
-class DRedWithMarks(DRed):
-    """DRed that starts from the facts which look-ahead has marked."""
+class DRedAhead(DRed):
+    """DRed that starts from the facts which look-ahead has found."""
 
     name = "dred-mark"
-    uses_marks = True
+    looks_ahead = True
+    passes_on = True
 
 
 @dataclass(eq=False)
-class Marks(Generic[F]):
-    """The marked facts: those of relations without rules (`origins`), their relations, and the heads they reach."""
+class Foreseen(Generic[F]):
+    """What look-ahead found: facts of relations without rules (`origins`), those relations, and the heads reached."""
 
     schedule: Schedule
     origins: F
@@ -63,13 +65,13 @@ class Marks(Generic[F]):
         store.mark(self.origins, add=Mark.CANDIDATE)
 
     def clear(self, store: Store[F]) -> None:
-        """Take all marks away."""
+        """Forget what was foreseen."""
         store.mark(self.origins, remove=Mark.MARKED)
         store.mark(self.heads, remove=Mark.MARKED)
 
 
-def look_ahead(store: Store[F], schedule: Schedule, delete: Mapping[str, F], *, passes_on: bool) -> Marks[F]:
-    """Mark what the announced deletions will take and touch. Call it between two transactions, and commit after it."""
+def look_ahead(store: Store[F], schedule: Schedule, delete: Mapping[str, F], *, passes_on: bool) -> Foreseen[F]:
+    """Find what the announced deletions will take and touch. Call it between two transactions, and commit after it."""
     counters = Counters()
     store.derivations.clear()
     going = {relation: store.restrict(facts, View(Mark.EXPLICIT)) for relation, facts in delete.items()}
@@ -83,17 +85,17 @@ def look_ahead(store: Store[F], schedule: Schedule, delete: Mapping[str, F], *, 
     counters.add("marked implicit", len(found))
     counters.add("marks", len(doomed) + len(found))
     counters.collect(store.derivations)
-    return Marks(schedule, doomed, frozenset(origins), found, counters)
+    return Foreseen(schedule, doomed, frozenset(origins), found, counters)
 
 
 def _reach(store: Store[F], scheduled: Scheduled, doomed: F, *, passes_on: bool) -> F:
     """The facts of a stage that depend on doomed facts below it: directly, or with `passes_on` through each other."""
-    stage, nobody = scheduled.stage, store.nothing()
+    stage, nothing = scheduled.stage, store.nothing()
     driving = store.of(doomed, scheduled.positive)
-    everything = [nobody]
+    everything = [nothing]
     store.mark(driving, add=Mark.DELTA)
     while driving and stage.rules:
-        heads = store.derive(stage, driving, nobody, DOOMED_NEXT, UNMARKED, Mark.NEXT, "mark")
+        heads = store.derive(stage, driving, nothing, DOOMED_NEXT, NOT_FOUND, Mark.NEXT, "mark")
         store.mark(driving, add=Mark.CHECKED, remove=Mark.DELTA)
         everything.append(heads)
         if not passes_on or not stage.is_recursive:

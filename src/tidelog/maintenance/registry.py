@@ -14,7 +14,7 @@ from tidelog.maintenance.bf import BackwardForward
 from tidelog.maintenance.choose import Auto
 from tidelog.maintenance.counting import Counting
 from tidelog.maintenance.dred import DRed
-from tidelog.maintenance.marking import BackwardForwardWithMarks, DRedWithMarks
+from tidelog.maintenance.marking import BackwardForwardAhead, DRedAhead
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.task import Strategy
 
@@ -22,9 +22,9 @@ _MAKERS: Mapping[str, Callable[[], Strategy]] = {
     "auto": Auto,
     "recompute": Recompute,
     "dred": DRed,
-    "dred-mark": DRedWithMarks,
+    "dred-mark": DRedAhead,
     "bf": BackwardForward,
-    "bf-mark": BackwardForwardWithMarks,
+    "bf-mark": BackwardForwardAhead,
     "counting": Counting,
 }
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from itertools import filterfalse
 
 from tidelog.language.terms import Atom, Negation
-from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
+from tidelog.planning.lowered import GroupRule, LoweredRule, Stage, is_hidden
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +45,11 @@ class Scheduled:
             Stage(stage.relations, grounded, stage.groups, stage.is_recursive),
             Stage(stage.relations, tuple(recurring), stage.groups, stage.is_recursive),
         )
+
+    @cached_property
+    def begins_with(self) -> tuple[frozenset[str], ...]:
+        """For each rule that reads relations below the stage only, its positive ones: it begins with one of them."""
+        return tuple(frozenset(found) for rule in self.grounded.rules if (found := _positive([rule])))
 
     @cached_property
     def literals(self) -> int:
@@ -99,6 +104,11 @@ class Schedule:
     def groups(self) -> dict[str, GroupRule]:
         """The group rules by their relation."""
         return {group.relation: group for scheduled in self.stages for group in scheduled.stage.groups}
+
+    def name_of(self, relation: str) -> str:
+        """A relation in the user's words: one of ours by what it serves."""
+        place = self.place.get(relation) if is_hidden(relation) else None
+        return relation if place is None else self.stages[place].stage.name
 
     @property
     def hidden(self) -> frozenset[str]:

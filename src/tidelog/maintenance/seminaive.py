@@ -10,8 +10,8 @@ Departures : the first round is driven by the changes below the stage and by new
 
 from __future__ import annotations
 
-from tidelog.maintenance.rounds import Passing, sweep
-from tidelog.maintenance.store import F
+from tidelog.maintenance.rounds import sweep
+from tidelog.maintenance.store import F, Passing
 from tidelog.maintenance.task import Task
 from tidelog.maintenance.versions import GAINED, GAINED_ABOVE, NEW_VERSION
 from tidelog.planning.views import Mark, View

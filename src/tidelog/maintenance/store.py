@@ -1,7 +1,8 @@
 """The narrow waist: what a strategy may ask of a backend.
 
 What      : a protocol of coarse calls, each over all the rules of a stage at once; a strategy is a schedule of such
-            calls and knows nothing else: no array, no DataFrame, no file.
+            calls and knows nothing else: no array, no DataFrame, no file. What only some stores can do is an offer
+            that a store may decline: `several_rounds` and `bulk` may answer None.
 Idea      : docs/decisions/0004; facts are referred to by opaque `Facts`, sets of facts are marks (planning/views.py).
 Invariant : one call is at most one Spark job, or a handful of compiled loops; its cost follows what it touches.
 Contract  : 1. `derive` enumerates every rule instance with a driving fact exactly once (asserted by tests that count).
@@ -9,9 +10,10 @@ Contract  : 1. `derive` enumerates every rule instance with a driving fact exact
                every fact whose marks change, so that `commit` and `rollback` cost what the transaction touched.
             3. facts found by a call are distinct, and marks given by a call are not seen by that same call's matching
                unless the matching views name them.
-            4. `commit` makes OLD = NOW and WAS_EXPLICIT = EXPLICIT, forgets facts that are not NOW, and takes every
-               other mark except MARKED and POSITIVE; `rollback` restores marks, counts and ranks. `Facts` stay valid
-               until a `commit` that forgets some.
+            4. `commit` makes OLD = NOW and WAS_EXPLICIT = EXPLICIT and forgets facts that are not NOW; `rollback` makes
+               NOW = OLD and EXPLICIT = WAS_EXPLICIT and restores counts and ranks. Both take every other mark except
+               look-ahead's (MARKED, POSITIVE), which stay until they are taken (marking.py). `Facts` stay valid until
+               a `commit` that forgets some. (Asserted for every store: tests/maintenance/test_contract.py.)
             5. `supported` and `expand` try a fact's instances in the order of the stage's rules, and body facts in the
                order in which they were stored: what was derived early has short proofs.
 """
@@ -19,11 +21,13 @@ Contract  : 1. `derive` enumerates every rule instance with a driving fact exact
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from tidelog.maintenance.prices import Prices
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
-from tidelog.planning.views import Mark, Matching, View
+from tidelog.planning.views import NO_MARKS, Mark, Matching, View
 
 
 class Facts(Protocol):
@@ -38,8 +42,36 @@ class Facts(Protocol):
 
 F = TypeVar("F", bound=Facts)
 
-NONE = Mark(0)
-"""No marks."""
+
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """The marks of facts that are found in one round and drive the next."""
+
+    found: Mark
+    """What a fact gets when it is found."""
+    add: Mark
+    remove: Mark
+    """What it gets and loses when it begins to drive."""
+    after: Mark
+    """What it loses when it has driven."""
+    numbers: tuple[int, int, int, int] = field(init=False, repr=False, compare=False)
+    """The four as plain numbers, because every call of a store asks."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "numbers", (int(self.found), int(self.add), int(self.remove), int(self.after)))
+
+
+class BulkStore(Protocol):
+    """What derives stages as a whole, where their facts are (bulk.py)."""
+
+    def is_large(self, relations: Iterable[str]) -> bool:
+        """Whether a large change goes through one of the relations in this transaction."""
+
+    def rebuild(self, stage: Stage, charge: Callable[[], None]) -> int:
+        """Derive the stage's NOW from its explicit facts and what is NOW below; the number of its facts.
+
+        `charge` is called once per round.
+        """
 
 
 class Store(Protocol[F]):
@@ -47,6 +79,26 @@ class Store(Protocol[F]):
 
     derivations: Counter[tuple[str, str]]
     """How many instances each rule (by key) had in each phase, since the store was made."""
+
+    @property
+    def prices(self) -> Prices:
+        """What work costs here."""
+
+    @property
+    def journeys(self) -> int:
+        """How often facts were brought from elsewhere since the update began; 0 where all facts are at hand."""
+
+    @property
+    def bulk(self) -> BulkStore | None:
+        """What derives whole stages at once; None where nothing is too large."""
+
+    # -- transactions ----------------------------------------------------------------------------------------------
+
+    def commit(self) -> None:
+        """End the transaction: what is NOW becomes OLD."""
+
+    def rollback(self) -> None:
+        """Undo everything since the last `commit`."""
 
     # -- sets of facts ---------------------------------------------------------------------------------------------
 
@@ -68,7 +120,7 @@ class Store(Protocol[F]):
     def touched(self, relations: Iterable[str], view: View) -> F:
         """The facts journalled in this transaction that are in the view: costs what the transaction touched."""
 
-    def mark(self, facts: F, add: Mark = NONE, remove: Mark = NONE) -> None:
+    def mark(self, facts: F, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
         """Give and take marks."""
 
     def size(self, relation: str) -> int:
@@ -93,6 +145,15 @@ class Store(Protocol[F]):
         the caller chooses absence views of the version in which the instance exists. Found heads get the marks `add`;
         `heads` should exclude facts that carry them. A head that is not stored yet counts as a fact without marks.
         Only relations below the stage occur in negated atoms, so blocking facts never come from the stage.
+        """
+
+    def several_rounds(
+        self, stage: Stage, driving: F, matching: Matching, heads: View, passing: Passing, phase: str
+    ) -> tuple[F, F, int] | None:
+        """Several rounds of `derive` in one call: all facts found, those that drive the next round, and the number of
+        rounds. None if the store would rather be asked for one round at a time; then nothing was derived.
+
+        Facts, marks, derivations and rounds are those of calling `derive` for each round (rounds.py).
         """
 
     def evaluate(

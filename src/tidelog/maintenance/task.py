@@ -41,11 +41,11 @@ class Task(Generic[F]):
     asserted: F
     """Facts of the stage that are explicit and were not."""
     foreseen: F
-    """Facts of the stage that the last update marked in look-ahead (marking.py)."""
+    """Facts of the stage that look-ahead has found in doubt before the update began (marking.py)."""
     added: Sequence[LoweredRule] = ()
     removed: Sequence[LoweredRule] = ()
-    unmarked: frozenset[str] = frozenset()
-    """Relations without rules whose deletions, if they are a CANDIDATE, are accounted for in `foreseen`."""
+    looked_ahead: frozenset[str] = frozenset()
+    """Relations without rules that look-ahead has seen: their deleted CANDIDATEs are accounted for in `foreseen`."""
     cut_off: Callable[[int], None] = field(default=_free)
 
     @property
@@ -69,9 +69,9 @@ class Task(Generic[F]):
     def losing(self) -> tuple[F, F]:
         """The changes below that take instances away: deleted facts that drive, inserted facts that block."""
         touched, positive = self.store.touched, self.scheduled.positive
-        parts = [touched(positive - self.unmarked, DELETED)]
-        if self.unmarked & positive:
-            parts.append(touched(self.unmarked & positive, View(Mark.OLD, Mark.NOW | Mark.CANDIDATE)))
+        parts = [touched(positive - self.looked_ahead, DELETED)]
+        if self.looked_ahead & positive:
+            parts.append(touched(self.looked_ahead & positive, View(Mark.OLD, Mark.NOW | Mark.CANDIDATE)))
         return self.store.union(parts), touched(self.scheduled.negated, INSERTED)
 
     @cached_property
@@ -108,8 +108,10 @@ class Strategy(ABC):
     """Whether after `maintain` the counts of a stage are true or no longer kept."""
     needs_counts: ClassVar[bool] = False
     """Whether it can do nothing without counts."""
-    uses_marks: ClassVar[bool] = False
-    """Whether `foreseen` facts are taken into account."""
+    looks_ahead: ClassVar[bool] = False
+    """Whether it makes use of what look-ahead has found (marking.py)."""
+    passes_on: ClassVar[bool] = False
+    """Whether look-ahead follows a doomed fact to all facts of its component, not only to those that it supports."""
 
     @abstractmethod
     def maintain(self, task: Task[F]) -> None:

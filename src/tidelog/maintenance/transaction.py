@@ -19,7 +19,7 @@ from typing import Generic
 from tidelog.limits import Budget
 from tidelog.maintenance import bulk
 from tidelog.maintenance.counters import Counters
-from tidelog.maintenance.marking import Marks
+from tidelog.maintenance.marking import Foreseen
 from tidelog.maintenance.schedule import RuleChange, Schedule, Scheduled
 from tidelog.maintenance.store import F, Store
 from tidelog.maintenance.task import Strategy, Task
@@ -50,21 +50,21 @@ def maintain(
     insert: Mapping[str, F],
     previous: Schedule | None = None,
     budget: Budget | None = None,
-    marks: Marks[F] | None = None,
+    foreseen: Foreseen[F] | None = None,
 ) -> Outcome[F]:
     """Process one update: stored facts by relation, and other rules if `previous` is not `schedule`.
 
     `previous` is the schedule before the update; an empty `Schedule(())` before the first rules.
-    `marks` are those that `look_ahead` placed after the last update; they are used if they fit and always taken away.
+    `foreseen` is what `look_ahead` found after the last update; it is used if it fits and always forgotten.
     """
     store.derivations.clear()
     run = _Run(store, schedule, strategy, RuleChange.between(previous or schedule, schedule), budget or Budget())
-    run.use(marks)
+    run.use(foreseen)
     run.explicit(delete, insert)
     run.relations_without_rules()
     run.stages()
-    if marks is not None:
-        marks.clear(store)
+    if foreseen is not None:
+        foreseen.clear(store)
     run.outcome.counters.collect(store.derivations)
     return run.outcome
 
@@ -80,15 +80,15 @@ class _Run(Generic[F]):
         self.outcome: Outcome[F] = Outcome()
         self.withdrawn: dict[str, F] = {}
         self.asserted: dict[str, F] = {}
-        self.marks: Marks[F] | None = None
-        self.bulk = bulk.bulk_store(store)
+        self.foreseen: Foreseen[F] | None = None
+        self.bulk = store.bulk
         self.waiting: list[int] = []
 
-    def use(self, marks: Marks[F] | None) -> None:
-        """Use marks that were placed for these very rules by a strategy that understands them."""
-        if marks is not None and marks.schedule is self.schedule and not self.rules and self.strategy.uses_marks:
-            self.marks = marks
-            marks.use(self.store)
+    def use(self, foreseen: Foreseen[F] | None) -> None:
+        """Use what was foreseen for these very rules, if the strategy looks ahead."""
+        if foreseen is not None and foreseen.schedule is self.schedule and not self.rules and self.strategy.looks_ahead:
+            self.foreseen = foreseen
+            foreseen.use(self.store)
 
     def explicit(self, delete: Mapping[str, F], insert: Mapping[str, F]) -> None:
         """Deletions first, then insertions; what was and stays explicit, or neither, is a no-op and counted."""
@@ -162,8 +162,8 @@ class _Run(Generic[F]):
             asserted=store.union([facts for relation, facts in self.asserted.items() if relation in relations]),
             foreseen=store.nothing(),
         )
-        if self.marks is not None:
-            task.foreseen, task.unmarked = store.of(self.marks.heads, relations), self.marks.relations
+        if self.foreseen is not None:
+            task.foreseen, task.looked_ahead = store.of(self.foreseen.heads, relations), self.foreseen.relations
         if self.rules:
             task.added = [rule for relation in sorted(relations) for rule in self.added.get(relation, ())]
             task.removed = [rule for relation in sorted(relations) for rule in self.removed.get(relation, ())]

@@ -29,6 +29,7 @@ from tidelog.engine import Engine
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
 from tidelog.language.terms import Program
+from tidelog.maintenance.choose import Auto
 from tidelog.observe.logs import log
 from tidelog.pipeline.endpoint import serve
 from tidelog.pipeline.follow.streaming import check_checkpoint, follow, stopping
@@ -227,7 +228,7 @@ class Job:
                 self._status.tell("known", batch=number, part=at)
                 continue
             self._apply(part, number, at)
-            if at + 1 < len(parts) and self.engine.strategy.endswith("-mark"):
+            if at + 1 < len(parts) and self.engine.looks_ahead:
                 following = announced(parts[at + 1], rule_names(self.engine))
                 if following is not None:
                     self.engine.look_ahead(following)
@@ -294,8 +295,8 @@ class Job:
 
 def strategies(change: Change) -> str:
     """The strategies that found a change, in words; a change of explicit facts alone needs none."""
-    chosen = sorted({name for name, _ in change.stats.strategies.values()})
-    return "none needed" if chosen == ["auto"] else ", ".join(chosen)
+    chosen = change.stats.strategies_used
+    return "none needed" if chosen == (Auto.name,) else ", ".join(chosen)
 
 
 def _size(engine: Engine) -> int:

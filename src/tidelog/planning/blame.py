@@ -1,8 +1,8 @@
 """Which rule an evaluation error comes from.
 
 What      : `blamed` turns an error about values into one that names the rule and its place.
-Idea      : functions know values, not rules; whoever runs a rule knows both, and adds what a person needs to act.
-Invariant : code, remedy and sentence stay; an error is blamed once.
+Idea      : functions know values, not rules. The code that runs a rule knows both, and adds what a person needs to act.
+Invariant : code, remedy and sentence stay; an error that has a rule or a place keeps them.
 Never     : no evaluation here.
 """
 
@@ -15,8 +15,6 @@ from dataclasses import replace
 from tidelog.errors import EvaluationError
 from tidelog.planning.lowered import GroupRule, LoweredRule
 
-_SHOWN = 200
-
 
 @contextmanager
 def blamed(rule: LoweredRule | GroupRule) -> Iterator[None]:
@@ -28,11 +26,8 @@ def blamed(rule: LoweredRule | GroupRule) -> Iterator[None]:
 
 
 def blame(error: EvaluationError, rule: LoweredRule | GroupRule) -> EvaluationError:
-    """The error with the rule's name and place, unless it has a place."""
-    text = rule.key if len(rule.key) <= _SHOWN else f"{rule.key[:_SHOWN]}..."
+    """The error with the rule's key and place, unless it has a place."""
     return EvaluationError(
-        problem
-        if problem.place is not None
-        else replace(problem, sentence=f"{problem.sentence}, in rule {text}", place=rule.source.place)
+        problem if problem.place is not None else replace(problem, rule=rule.key, place=rule.source.place)
         for problem in error.problems
     )

@@ -1,6 +1,9 @@
 """Rules in the form that plans are made from.
 
-What      : the few shapes left after aggregates and nested calls are taken apart (see lowering.py).
+What      : the few shapes left after aggregates and nested calls are taken apart (see lowering.py). A *component* is a
+            set of mutually recursive relations of the user's program (analysis/components.py): what a person sees. A
+            *stage* is the same for lowered rules: what is planned and maintained. Every component is one stage; a rule
+            with an aggregate adds stages of ours in front of it, one for the body and one for the result.
 Invariant : body atoms hold variables and constants only; calls stand in comparisons and heads.
             Relations whose names begin with `@` are ours: users neither write nor see them.
 Never     : no order of evaluation here (join_order.py) and no data.
@@ -9,6 +12,7 @@ Never     : no order of evaluation here (join_order.py) and no data.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from tidelog.language.terms import Atom, Comparison, Negation, Rule
 
@@ -17,7 +21,7 @@ BodyLiteral = Atom | Negation | Comparison
 
 @dataclass(frozen=True, slots=True)
 class LoweredRule:
-    """A rule without aggregates. `key` names the user's rule it comes from, for counters and messages."""
+    """A rule without aggregates. `key` names the user's rule it comes from (`source`), for counters and messages."""
 
     key: str
     head: Atom
@@ -42,7 +46,8 @@ class LoweredRule:
 class GroupRule:
     """`relation(group..., result)` from the facts of `body_relation(group..., locals..., value)`.
 
-    `group` is the number of leading group columns; the value, if the function needs one, is the last column.
+    `group` is the number of leading group columns; the value, if the function needs one, is the last column. `source`
+    is the user's rule that the aggregate stands in.
     """
 
     key: str
@@ -54,11 +59,15 @@ class GroupRule:
     source: Rule
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stage:
-    """A component in the order of maintenance: mutually recursive relations with all the rules that derive them.
+    """What is maintained in one step: mutually recursive relations with all the lowered rules that derive them.
 
-    A stage holds either ordinary rules or one group rule (`groups`), never both.
+    A stage holds either ordinary rules or one group rule (`groups`), never both. For example,
+
+        h(x, n) :- q(x), n = count : { p(x, _) }.
+
+    has one component, h, and three stages: the body of the count, its results, and h.
     """
 
     relations: frozenset[str]
@@ -66,10 +75,13 @@ class Stage:
     groups: tuple[GroupRule, ...]
     is_recursive: bool
 
-    @property
+    @cached_property
     def name(self) -> str:
-        """The user's relations of the stage, for messages."""
-        return ", ".join(sorted(self.relations))
+        """The component in the user's words, for messages: its relations; of a stage of ours the relation it serves."""
+        if not any(map(is_hidden, self.relations)):
+            return ", ".join(sorted(self.relations))
+        sources = {*(rule.source for rule in self.rules), *(group.source for group in self.groups)}
+        return f"an aggregate in {', '.join(sorted({source.head.relation for source in sources}))}"
 
 
 def is_hidden(relation: str) -> bool:

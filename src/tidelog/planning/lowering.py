@@ -83,26 +83,26 @@ class _Lowering:
             for relation in component.relations
         }
 
-    def add(self, rule: Rule) -> None:
-        """Lower one rule of the user."""
-        key = rule_key(rule)
+    def add(self, rule: Rule, source: Rule | None = None) -> None:
+        """Lower one rule: of the user, or of ours for the body of an aggregate in the user's rule `source`."""
+        key, source = rule_key(rule), source or rule
         fresh = (Variable(f"_:lowered{number}") for number in count())
         alternatives: list[list[BodyLiteral]] = [[]]
         for literal in rule.body:
             if isinstance(literal, Aggregate):
-                options = self._aggregate(rule, literal, key, fresh)
+                options = self._aggregate(rule, literal, key, fresh, source)
             else:
                 options = [list(_flat(literal, fresh))]
             alternatives = [body + option for body in alternatives for option in options]
         for body in alternatives:
-            self.rules[LoweredRule(key, rule.head, tuple(body), rule)] = None
+            self.rules[LoweredRule(key, rule.head, tuple(body), source)] = None
 
     def _aggregate(
-        self, rule: Rule, aggregate: Aggregate, key: str, fresh: Iterator[Variable]
+        self, rule: Rule, aggregate: Aggregate, key: str, fresh: Iterator[Variable], source: Rule
     ) -> list[list[BodyLiteral]]:
         """The ways in which the aggregate holds: with a result, and for count and sum also over nothing."""
         group = tuple(map(Variable, group_variables(rule, aggregate)))
-        relation = self._result_relation(rule, aggregate, group, key)
+        relation = self._result_relation(rule, aggregate, group, key, source)
         result = next(fresh)
         present: list[BodyLiteral] = [Atom(relation, (*group, result)), Comparison("=", aggregate.result, result)]
         if isinstance(aggregate.result, Variable | Constant):
@@ -113,7 +113,9 @@ class _Lowering:
         empty = Negation(Atom(relation, (*group, next(fresh))))
         return [present, [empty, Comparison("=", aggregate.result, default)]]
 
-    def _result_relation(self, rule: Rule, aggregate: Aggregate, group: tuple[Variable, ...], key: str) -> str:
+    def _result_relation(
+        self, rule: Rule, aggregate: Aggregate, group: tuple[Variable, ...], key: str, source: Rule
+    ) -> str:
         body = closing_literals(rule, aggregate, self._own.get(rule.head.relation, frozenset())) + aggregate.body
         local = dict.fromkeys(
             variable for literal in aggregate.body for variable in variables(literal) if variable not in group
@@ -124,8 +126,8 @@ class _Lowering:
         name = f"@{aggregate.function}/{len(group)}: {text}"
         if name not in self.groups:
             bodies = f"@of {name[1:]}"
-            self.groups[name] = GroupRule(key, name, aggregate.function, bodies, len(group), len(head.terms), rule)
-            self.add(Rule(Atom(bodies, head.terms), body, name=key, place=rule.place))
+            self.groups[name] = GroupRule(key, name, aggregate.function, bodies, len(group), len(head.terms), source)
+            self.add(Rule(Atom(bodies, head.terms), body, name=key, place=rule.place), source)
         return name
 
 

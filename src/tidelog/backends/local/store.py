@@ -27,7 +27,8 @@ from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, gather, union
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.backends.local.supply import ALL_HERE, Supply
-from tidelog.maintenance.rounds import Passing
+from tidelog.maintenance.prices import LOCAL_PRICES, Prices
+from tidelog.maintenance.store import BulkStore, Passing
 from tidelog.planning.blame import blamed
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver
@@ -41,6 +42,12 @@ _NO_CANDIDATE, _OLD_NO_CANDIDATE = View(outside=Mark.CANDIDATE), View(Mark.OLD, 
 
 class LocalStore:
     """Facts of all relations on this machine."""
+
+    prices: Prices = LOCAL_PRICES
+    journeys = 0
+    """All facts are here."""
+    bulk: BulkStore | None = None
+    """Nothing is too large."""
 
     def __init__(self, dictionary: Dictionary | None = None, supply: Supply = ALL_HERE) -> None:
         self.dictionary = Dictionary() if dictionary is None else dictionary

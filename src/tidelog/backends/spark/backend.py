@@ -125,7 +125,8 @@ class SparkBackend:
         """Charge further work to this budget, and stop what would fill the driver."""
         self._jobs.begin()
         self.missed = 0
-        _, store = self._jobs.spark, self.store
+        self._jobs.require_session()
+        store = self.store
         store.freshen()
         store.bulk.stats = []
 
@@ -205,7 +206,7 @@ class SparkBackend:
         if cold.size <= self.store.capacity.relation or cold.base is None:
             rows = self._here(cold, View(Mark.WAS_EXPLICIT) if is_explicit else OLD)
             return FewFacts(rows, cold.arity, self._jobs, self.store.constants)
-        _ = self._jobs.spark
+        self._jobs.require_session()
         if not is_explicit:
             return self._table_of(cold.frame(self._jobs), cold.size, cold.arity, cold)
         explicit = cold.frame(self._jobs).where("explicit")
@@ -268,7 +269,7 @@ class SparkBackend:
 
     def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
         """Recompute everything from the explicit facts as Spark has them, and compare."""
-        _ = self._jobs.spark
+        self._jobs.require_session()
         store = self.store
         store.forget()
         if store.committed.facts <= store.capacity.change:

@@ -34,9 +34,10 @@ from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.large.groups import grouped
 from tidelog.backends.spark.large.large_relations import LargeRelations
 from tidelog.backends.spark.large.working import Selection
+from tidelog.backends.spark.prices import SPARK_PRICES
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.maintenance.bulk import TooLargeError
-from tidelog.maintenance.rounds import Passing
+from tidelog.maintenance.store import Passing
 from tidelog.planning.blame import blamed
 from tidelog.planning.lowered import GroupRule, Stage
 from tidelog.planning.views import INSERTED, NO_MARKS, Mark, Matching, View
@@ -64,6 +65,8 @@ Facts = LocalFacts | SparkFacts
 class SparkStore:
     """Facts on Spark."""
 
+    prices = SPARK_PRICES
+
     def __init__(self, jobs: Jobs, capacity: Capacity, constants: Constants | None = None) -> None:
         self._jobs = jobs
         self.capacity = capacity
@@ -78,6 +81,11 @@ class SparkStore:
         self.nothing, self.size, self.evaluate, self.count_all = near.nothing, near.size, near.evaluate, near.count_all
         self.is_counted, self.start_counting = near.is_counted, near.start_counting
         self.stop_counting = near.stop_counting
+
+    @property
+    def journeys(self) -> int:
+        """The actions that Spark was asked for since the update began."""
+        return self._jobs.actions
 
     def arity(self, relation: str) -> int | None:
         """The number of columns of a relation, on Spark or only on the driver so far."""

@@ -17,7 +17,7 @@ from tidelog.backends.local.joins.row_lookups import distinct_rows, lookup
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.planning.lowered import GroupRule
-from tidelog.planning.views import ANY, NOW, OLD, Mark, View
+from tidelog.planning.views import ANY, NO_MARKS, NOW, OLD, View
 
 
 def regroup(
@@ -31,7 +31,7 @@ def regroup(
     ids = functions.aggregate(dictionary, rule.function, np.ascontiguousarray(members[:, 1]), starts)
     has_result = ids >= 0
     facts = np.column_stack([groups[occupied[has_result]], ids[has_result]]).astype(np.int32)
-    fresh = result.store(np.ascontiguousarray(facts), ANY, Mark(0))
+    fresh = result.store(np.ascontiguousarray(facts), ANY, NO_MARKS)
     previous = lookup(result, groups, OLD)[0]
     return np.setdiff1d(fresh, previous), np.setdiff1d(previous, fresh), len(groups)
 

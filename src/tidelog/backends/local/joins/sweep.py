@@ -19,7 +19,7 @@ from tidelog.backends.local.joins.bundle import MOST_DRIVING, UNFINISHED, Bundle
 from tidelog.backends.local.kernels.compiled import Array, Int, allocating
 from tidelog.backends.local.relations import relation_kernels
 from tidelog.backends.local.relations.relation import Relation
-from tidelog.maintenance.rounds import Passing
+from tidelog.maintenance.store import Passing
 from tidelog.planning.views import Mark, View
 
 _MOST_FOUND, _LEAST_ROOM = 1 << 13, 1 << 4

@@ -20,7 +20,7 @@ from tidelog.backends.local.kernels.memory import load32
 from tidelog.backends.local.relations.facts import distinct
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.errors import LawError
-from tidelog.planning.views import ANY, Mark
+from tidelog.planning.views import ANY, NO_MARKS, Mark
 
 NEVER = np.int64(1 << 40)
 _NEGATIVE, _OVERFLOW = 1, 2
@@ -72,7 +72,7 @@ class Counts:
     def add(self, facts: Array, rounds: Array, sign: int) -> Callable[[], None]:
         """Add to the count of each fact in its round, once per occurrence; returns what undoes it."""
         table = np.column_stack([facts, rounds]).astype(np.int32)
-        cells = self._cells.store(table, ANY, Mark(0))
+        cells = self._cells.store(table, ANY, NO_MARKS)
         self._counts = _longer(self._counts, self._cells.count, 0)
         self._churn += len(cells)
         wrong = _add(self._counts, cells, sign)
@@ -148,7 +148,7 @@ class Counts:
 
     def _rebuild(self, table: Array, counts: Array) -> None:
         self._cells = Relation(self._cells.name, 2)
-        cells = self._cells.store(np.ascontiguousarray(table), ANY, Mark(0))
+        cells = self._cells.store(np.ascontiguousarray(table), ANY, NO_MARKS)
         self._counts = np.zeros(self._cells.count, np.int64)
         self._counts[cells] = counts
 

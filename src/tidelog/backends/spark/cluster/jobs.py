@@ -9,7 +9,6 @@ Never     : no facts and no rules.
 
 from __future__ import annotations
 
-import re
 import uuid
 from collections.abc import Callable
 from typing import TypeVar
@@ -18,13 +17,11 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tidelog import errors
-from tidelog.errors import PipelineError, TidelogError
+from tidelog.backends.spark.cluster import task_errors
+from tidelog.errors import PipelineError
 
 T = TypeVar("T")
 _SHOWN = 300
-_OURS = re.compile(r"tidelog\.errors\.(\w+Error): (E\d{3})  ([^\n]*)(?:\n  (?! )([^\n]*))?")
-"""An error of ours in the text of a task's failure."""
 _LOST = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
 """Spark's word for kept blocks that no executor has any more."""
 
@@ -43,6 +40,11 @@ class Jobs:
     @property
     def spark(self) -> SparkSession:
         """The session; a stopped one is an error."""
+        self.require_session()
+        return self._spark
+
+    def require_session(self) -> None:
+        """Raise E706 if the session is stopped."""
         context = getattr(self._spark, "_sc", None)
         try:
             is_stopped = context is not None and (context._jsc is None or context._jsc.sc().isStopped())
@@ -50,7 +52,6 @@ class Jobs:
             is_stopped = True
         if is_stopped:
             raise _stopped()
-        return self._spark
 
     def begin(self) -> None:
         """From here on jobs are counted anew."""
@@ -85,16 +86,15 @@ class Jobs:
     def _failure(self, error: Exception) -> Exception:
         """Our error for a failed action; an error of ours that a task raised is found again in Spark's text."""
         try:
-            _ = self.spark
+            self.require_session()
         except PipelineError as stopped:
             return stopped
         if isinstance(error, AttributeError | OSError):
             return error
         text = str(error)
-        ours = _OURS.search(text)
+        ours = task_errors.found(text)
         if ours is not None:
-            kind: type[TidelogError] = getattr(errors, ours[1])
-            return kind.of(ours[2], ours[3].strip(), remedy=(ours[4] or "").strip() or None)
+            return ours
         if _LOST in text:
             return PipelineError.of(
                 "E707",

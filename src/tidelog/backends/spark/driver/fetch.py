@@ -44,7 +44,7 @@ def fetch(jobs: Jobs, wanted: Sequence[LookUp]) -> list[tuple[ColdRelation, Ids,
     asked = [look_up for look_up in wanted if look_up.relation.base is not None]
     if not asked:
         return []
-    _ = jobs.spark  # no part can be described for a session that is stopped
+    jobs.require_session()  # no part can be described for a session that is stopped
     relations = {look_up.relation.name: look_up.relation for look_up in asked}
     width = max(relation.width for relation in relations.values())
     parts = [

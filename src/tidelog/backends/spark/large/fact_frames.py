@@ -88,7 +88,7 @@ class ManyFacts:
     @property
     def _readable(self) -> DataFrame:
         """The frame, if its session is not stopped."""
-        _ = self._jobs.spark
+        self._jobs.require_session()
         return self._frame
 
     def _brought(self) -> LocalTable:

@@ -15,8 +15,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
+from tidelog.backends.spark.cluster.task_errors import carried
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.expressions import value_of
+from tidelog.errors import EvaluationError
 from tidelog.language.values import aggregate
 from tidelog.planning.lowered import GroupRule
 
@@ -39,7 +41,10 @@ def _aggregated(function: str, keys: list[str], result: str) -> Callable[[pa.Tab
 
     def run(group: pa.Table) -> pa.Table:
         pairs = zip(group.column("id").to_pylist(), group.column("text").to_pylist())
-        value = aggregate(function, [value_of(number, text) for number, text in pairs])
+        try:
+            value = aggregate(function, [value_of(number, text) for number, text in pairs])
+        except EvaluationError as error:
+            raise carried(error) from error
         rows = 0 if value is None else 1
         columns = {key: group.column(key).slice(0, rows).combine_chunks() for key in keys}
         number = 0 if value is None else ids.of_value(value)

@@ -13,13 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
+from tidelog.backends.spark.cluster.task_errors import carried
 from tidelog.backends.spark.values import ids
 from tidelog.errors import EvaluationError
 from tidelog.language import values
@@ -27,9 +28,6 @@ from tidelog.language.terms import Value
 from tidelog.planning.blame import blame
 from tidelog.planning.lowered import LoweredRule
 from tidelog.planning.plan import Apply, Compute, Expression, Literally, Slot, Test
-
-_OF_RULE = " in rule: "
-"""Between the sentence of an error and the key of its rule, on the way from a task."""
 
 
 def is_plain(expression: Expression) -> bool:
@@ -143,15 +141,13 @@ class _Evaluate:
         return results
 
     def _called(self, call: Test | Compute, bound: Mapping[int, Value]) -> Value:
-        """The value of a call; an error leaves the task as text only, so the rule's key goes with it (see `blamed`)."""
+        """The value of a call; an error takes the rule's key along, for the driver to find the rule (see `blamed`)."""
         try:
             if isinstance(call, Test):
                 return values.compare(call.op, _value(call.left, bound), _value(call.right, bound))
             return _value(call.expression, bound)
         except EvaluationError as error:
-            problem = error.problems[0]
-            sentence = f"{problem.sentence}{_OF_RULE}{self.rule}"
-            raise EvaluationError(replace(problem, sentence=sentence)) from error
+            raise carried(error, self.rule) from error
 
 
 @contextmanager
@@ -160,12 +156,10 @@ def blamed(rules: Iterable[LoweredRule]) -> Iterator[None]:
     try:
         yield
     except EvaluationError as error:
-        problem = error.problems[0]
-        sentence, _, key = problem.sentence.partition(_OF_RULE)
-        rule = next((rule for rule in rules if rule.key == key), None)
+        rule = next((rule for rule in rules if rule.key == error.problems[0].rule), None)
         if rule is None:
             raise
-        raise blame(EvaluationError(replace(problem, sentence=sentence)), rule) from error
+        raise blame(error, rule) from error
 
 
 def value_of(number: int, text: str | None) -> Value:
