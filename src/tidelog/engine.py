@@ -10,14 +10,15 @@ Never     : no join, no fact-by-fact work, no encoding.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from tidelog.analysis import arities
 from tidelog.analysis.impact import impact
 from tidelog.analysis.program_check import check
+from tidelog.attempt import Attempt
 from tidelog.backends.choice import backend_named, has_outgrown, moved_to_spark
 from tidelog.changes.change import Change, FactTable, FactTables
 from tidelog.changes.names import check_names
@@ -31,21 +32,21 @@ from tidelog.language.terms import Program, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance import marking
 from tidelog.maintenance.bulk import TooLargeError
-from tidelog.maintenance.counters import stats_of
 from tidelog.maintenance.law import violations
 from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.rule_book import RuleBook, written_facts
-from tidelog.maintenance.transaction import Outcome, maintain
 from tidelog.planning.lowered import is_hidden
 from tidelog.provenance.before import Before
-from tidelog.state.journal import Entry, Journals
+from tidelog.state.journal import Journals
+from tidelog.turns import Turns
 
 if TYPE_CHECKING:
     from tidelog.provenance.cause import Cause
     from tidelog.provenance.proof import Proof
     from tidelog.state.snapshot import StoredState
 
+T = TypeVar("T")
 _SHOWN = 200
 NO_RULES = Program()
 
@@ -75,6 +76,7 @@ class Engine:
         self._journals = Journals()
         self._before = Before()
         self.version = 0
+        self._turns = Turns(self._undo)
         self._transact(written_facts(program), {}, Program(program.rules, (), *directives))
         self.version = 0
 
@@ -90,7 +92,12 @@ class Engine:
         """Apply one update as a transaction: deletions first, then insertions, of rules and of facts."""
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
         added = parse(add_rules) if add_rules else NO_RULES
-        return self._transact(insert or {}, delete or {}, self._book.changed(added, removed), written_facts(added))
+
+        def work() -> Change:
+            program, inline = self._book.changed(added, removed), written_facts(added)
+            return self._transact(insert or {}, delete or {}, program, inline)
+
+        return self._turns.take(work)
 
     def follow(self, updates: Source, *, latest: bool = False) -> Iterator[Change]:
         """Apply a stream of updates, one change each, looking one update ahead without waiting for it.
@@ -115,15 +122,21 @@ class Engine:
         """Find what the next update will delete, if the strategy has a use for it; another may come all the same."""
         if not self.looks_ahead or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
             return
-        self._forget_foreseen()
-        store, passes_on = self._backend.store, self._strategy.passes_on
-        try:
-            found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
-            self._foreseen = marking.look_ahead(store, self._book.schedule, found, passes_on=passes_on)
-        except TooLargeError:  # then nothing is foreseen, which costs time but no truth
-            self._backend.rollback()
-            return
-        self._backend.commit()
+        with suppress(TooLargeError):  # then nothing is foreseen, which costs time but no truth
+            self._turns.take(lambda: self._turns.transact(lambda: self._foresee(upcoming)))
+
+    def _foresee(self, upcoming: Update) -> Callable[[], None]:
+        """Find what an update will delete; what finishes that."""
+        forget, backend = self._forget_foreseen(), self._backend
+        found = {name: backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
+        passes_on = self._strategy.passes_on
+        foreseen = marking.look_ahead(backend.store, self._book.schedule, found, passes_on=passes_on)
+
+        def finish() -> None:
+            forget()
+            self._foreseen = foreseen
+
+        return finish
 
     def preview(self, add_rules: str | None = None, remove_rules: Sequence[str] = ()) -> Preview:
         """Which relations a rule change would touch, and about at what cost, without doing it."""
@@ -169,8 +182,17 @@ class Engine:
     @strategy.setter
     def strategy(self, name: str) -> None:
         chosen = strategy_named(name)
-        self._forget_foreseen()
-        self._strategy = chosen
+
+        def change() -> Callable[[], None]:
+            forget = self._forget_foreseen()
+
+            def finish() -> None:
+                forget()
+                self._strategy = chosen
+
+            return finish
+
+        self._turns.take(lambda: self._turns.transact(change))
 
     @property
     def looks_ahead(self) -> bool:
@@ -186,7 +208,9 @@ class Engine:
         """The explicit facts of a relation."""
         if self._arity(relation) is None:
             raise self._unknown(relation)
-        return self._backend.explicit(relation) if self._backend.arity(relation) is not None else FactTables()[relation]
+        if self._backend.arity(relation) is None:
+            return FactTables()[relation]
+        return self._read(lambda: self._backend.explicit(relation))
 
     def query(self, pattern: str) -> FactTable:
         """The facts that match a pattern such as `path("a", x)`; a variable that occurs twice means equal values."""
@@ -201,7 +225,9 @@ class Engine:
                 place=atom.place,
                 remedy="write one term per column, _ for any value",
             )
-        return self._backend.query(atom) if self._backend.arity(atom.relation) is not None else FactTables()[pattern]
+        if self._backend.arity(atom.relation) is None:
+            return FactTables()[pattern]
+        return self._read(lambda: self._backend.query(atom))
 
     def verify(self) -> None:
         """Check the one law: raise a LawError if the materialisation differs from recomputation."""
@@ -215,8 +241,11 @@ class Engine:
         from tidelog.provenance.explain import explain
         from tidelog.provenance.stored_facts import StoredFacts
 
-        asked, held = tuple(fact), StoredFacts(self._backend)
-        found = explain(relation, asked, self.program.rules, held) if asked in self[relation] else None
+        def find() -> Proof | None:
+            asked, held = tuple(fact), StoredFacts(self._backend)
+            return explain(relation, asked, self.program.rules, held) if asked in self[relation] else None
+
+        found = self._read(find)
         if found is None:
             sentence = f"{print_fact(relation, fact)} is not in the materialisation"
             raise UsageError.of("E808", sentence, remedy="only facts that are there have a proof; see engine.query")
@@ -230,7 +259,8 @@ class Engine:
         if change.version != self.version:
             sentence = f"this is the change to version {change.version}, the engine is at {self.version}"
             raise UsageError.of("E809", sentence, remedy="ask about a change before the next update")
-        return cause((relation, tuple(fact)), change, self._before, self.program.rules, StoredFacts(self._backend))
+        asked = relation, tuple(fact)
+        return self._read(lambda: cause(asked, change, self._before, self.program.rules, StoredFacts(self._backend)))
 
     # -- keeping ---------------------------------------------------------------------------------------------------
 
@@ -243,9 +273,12 @@ class Engine:
         from tidelog.state.log import opened
         from tidelog.state.snapshot import Snapshot
 
-        with opened(target) as log:
-            snapshot = Snapshot(self.version, self.program, self._strategy.name, self._backend, self._journals)
-            log.save(snapshot, batch, source)
+        def work() -> None:
+            with opened(target) as log:
+                snapshot = Snapshot(self.version, self.program, self._strategy.name, self._backend, self._journals)
+                log.save(snapshot, batch, source)
+
+        self._turns.take(work)
 
     @classmethod
     def open(
@@ -265,6 +298,16 @@ class Engine:
         engine = cls(strategy=strategy or stored.info.strategy, backend=backend, spark=spark, limits=limits)
         engine._restore(stored)
         return engine
+
+    def close(self) -> None:
+        """Give back what the engine holds, on this machine and on Spark; it cannot be used any more."""
+        self._turns.close(self._backend.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def _restore(self, stored: StoredState) -> None:
         """Take over a stored version."""
@@ -286,8 +329,8 @@ class Engine:
         program: Program,
         inline: Mapping[str, object] | None = None,
     ) -> Change:
-        """Everything or nothing."""
-        started, budget = time.perf_counter(), Budget(self.limits, watcher=self.watcher)
+        """Everything or nothing; within a turn."""
+        budget = Budget(self.limits, watcher=self.watcher)
         check_names((*insert, *delete))
         before = book = self._book
         if program is not before.program:
@@ -295,81 +338,64 @@ class Engine:
             arities.agree(program, self._stored_arity, checked.fresh)
             budget.check_time()
             book = before.turned(checked)
-        self._backend.watch(budget)
-        foreseen, self._foreseen = self._foreseen, None
-        try:
-            gone = {
-                name: self._backend.find(name, facts, self._wanted_arity(name, book)) for name, facts in delete.items()
-            }
-            missed = self._backend.missed
-            come = self._interned(insert, book)
-            for name, facts in self._interned(inline or {}, book).items():
-                come[name] = self._backend.store.union([come[name], facts]) if name in come else facts
-            outcome = maintain(
-                self._backend.store,
-                book.schedule,
-                self._strategy,
-                delete=gone,
-                insert=come,
-                previous=before.schedule,
-                budget=budget,
-                foreseen=foreseen,
-            )
-            outcome.counters.add("ignored deletions", missed)
-            outcome.counters.add("marks", foreseen.counters.values["marks"] if foreseen else 0)
-            change = self._change(outcome, budget, started)
-            entry = self._entry(outcome, come, gone) if self._journals else None
-            withdrawn = self._frozen(outcome.withdrawn)
-            self._backend.commit()
-        except BaseException:
-            self._backend.rollback()
-            if foreseen is not None:
-                foreseen.clear(self._backend.store)
-            self._backend.commit()  # gives back what the failed attempt took
-            raise
-        self._book, self._before = book, Before(before.program.rules, withdrawn)
-        if book.schedule is not before.schedule:
-            self._backend.use(book.schedule)
-        self.version += 1
-        change.stats.jobs = self._backend.jobs
-        if entry is not None:
-            self._journals.note(entry)
+        version = self.version + 1
+
+        def arity(name: str) -> int | None:
+            return self._wanted_arity(name, book)
+
+        def attempt() -> Callable[[], Change]:
+            update = Attempt(self._backend, self._strategy, before, book, self._foreseen, arity, version)
+            done = update.run(insert, delete, inline or {}, budget, journals=bool(self._journals))
+
+            def finish() -> Change:
+                self._backend.commit()
+                self.__dict__.update(_book=book, _before=done.before, version=version, _foreseen=None)
+                if done.entry is not None:
+                    self._journals.note(done.entry)
+                if book.schedule is not before.schedule:
+                    self._backend.use(book.schedule)
+                return done.change
+
+            return finish
+
+        change = self._turns.transact(attempt)
         if self._may_move and has_outgrown(self._backend):
-            self._backend, self._may_move = moved_to_spark(self._backend, book.schedule, self._spark), False
+            moved = moved_to_spark(self._backend, book.schedule, self._spark)
+            self.__dict__.update(_backend=moved, _may_move=False)
         return change
 
-    def _interned(self, facts: Mapping[str, object], book: RuleBook) -> dict[str, Any]:
-        return {
-            name: self._backend.intern(name, source, book.types(name), self._wanted_arity(name, book))
-            for name, source in facts.items()
-        }
+    def _undo(self, is_clean: bool) -> None:
+        """Back to the last version. After an interrupt nothing is believed that is made in many steps."""
+        if not is_clean:
+            self._foreseen = None
+            self._backend.distrust()
+        self._backend.rollback()
+        if self._foreseen is not None:
+            self._foreseen.clear(self._backend.store)
+            self._foreseen = None
+        self._backend.commit()  # gives back what the failed attempt took
 
-    def _change(self, outcome: Outcome[Any], budget: Budget, started: float) -> Change:
-        inserted, deleted = self._frozen(outcome.inserted), self._frozen(outcome.deleted)
-        stats = stats_of(outcome.counters, budget.rounds, self._strategy.name)
-        stats.seconds = time.perf_counter() - started
-        return Change(inserted, deleted, stats, self.version + 1)
+    def _forget_foreseen(self) -> Callable[[], None]:
+        """Forget what look-ahead has found, which belongs to one strategy and one version; what finishes that."""
+        if self._foreseen is not None:
+            self._foreseen.clear(self._backend.store)
 
-    def _entry(self, outcome: Outcome[Any], come: Mapping[str, Any], gone: Mapping[str, Any]) -> Entry:
-        """What a save has to know about a transaction, our own relations included."""
-        parts = (outcome.inserted, outcome.deleted, come, gone)
-        frozen = ({name: self._backend.freeze(name, facts) for name, facts in part.items() if facts} for part in parts)
-        return Entry(self.version + 1, *frozen)
-
-    def _frozen(self, facts: Mapping[str, Any]) -> FactTables:
-        """Facts of the user's relations, for good."""
-        freeze = self._backend.freeze
-        return FactTables({name: freeze(name, some) for name, some in facts.items() if some and not is_hidden(name)})
-
-    def _forget_foreseen(self) -> None:
-        """Forget what look-ahead has found, which belongs to one strategy and one version."""
-        foreseen, self._foreseen = self._foreseen, None
-        if foreseen is not None:
-            foreseen.clear(self._backend.store)
+        def finish() -> None:
             self._backend.commit()
+            self._foreseen = None
+
+        return finish
+
+    def _read(self, ask: Callable[[], T]) -> T:
+        """The answer to a question, about one whole version."""
+        return self._turns.read(ask, beside=self._backend.reads_beside)
 
     def _table(self, relation: str) -> FactTable:
-        return self._backend.table(relation) if self._backend.arity(relation) is not None else FactTables()[relation]
+        def ask() -> FactTable:
+            backend = self._backend
+            return backend.table(relation) if backend.arity(relation) is not None else FactTables()[relation]
+
+        return self._read(ask)
 
     def _arity(self, relation: str) -> int | None:
         if is_hidden(relation):

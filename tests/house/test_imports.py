@@ -11,13 +11,13 @@ import pytest
 from tests.house.sources import Module, modules
 
 FLOORS = (
-    {"errors", "limits", "observe"},
+    {"errors", "limits", "observe", "turns"},
     {"language"},
     {"analysis"},
     {"planning", "changes"},
     {"maintenance"},
     {"backends", "provenance", "state"},
-    {"engine"},
+    {"engine", "attempt"},
     {"cli", "pipeline"},
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

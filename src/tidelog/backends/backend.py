@@ -30,6 +30,8 @@ class Backend(Protocol[F]):
     """Where facts live."""
 
     name: str
+    reads_beside: bool
+    """Whether readers of other threads may ask while a writer is at work; if not, they wait for it."""
 
     @property
     def store(self) -> Store[F]:
@@ -72,6 +74,9 @@ class Backend(Protocol[F]):
 
     def distrust(self) -> None:
         """After an interrupt: forget whatever is made in many steps and can be made again (counts, plans)."""
+
+    def close(self) -> None:
+        """Give back memory, blocks and files; nothing is asked afterwards."""
 
     def table(self, relation: str) -> FactTable:
         """A relation as of the last commit; it follows later commits."""

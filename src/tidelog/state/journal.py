@@ -47,7 +47,9 @@ class Journal:
     held: int = 0
 
     def note(self, entry: Entry) -> None:
-        """Add a transaction."""
+        """Add a transaction, unless it is there: after an interrupt it is handed over again."""
+        if self.entries and self.entries[-1].version >= entry.version:
+            return
         self.held += len(entry)
         if self.held > self.limit:
             self.entries = None

@@ -41,6 +41,7 @@ class LocalBackend:
     """Facts of one engine, in this process."""
 
     name = "local"
+    reads_beside = True
     missed = 0
 
     def __init__(self, store: LocalStore | None = None) -> None:
@@ -135,6 +136,10 @@ class LocalBackend:
     def distrust(self) -> None:
         """After an interrupt: forget what is made in many steps and can be made again."""
         self.store.distrust()
+
+    def close(self) -> None:
+        """Forget every fact and constant; tables that were handed out stay readable."""
+        self.store = LocalStore()
 
     def _note_constants(self) -> None:
         self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes

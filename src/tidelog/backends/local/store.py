@@ -127,6 +127,8 @@ class LocalStore:
         """After an interrupt: forget counts and plans, which are made in many steps and can be made again."""
         self._prepared, self.counted = {}, Counted()
         self._catalogue.stand_still()
+        for relation in self.relations.values():
+            relation.unmark()
 
     def keep(self, stages: Iterable[Stage]) -> None:
         """Forget what is prepared for other stages than these."""

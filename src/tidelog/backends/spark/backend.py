@@ -49,6 +49,8 @@ class SparkBackend:
     """Facts of one engine on Spark."""
 
     name = "spark"
+    reads_beside = False
+    """A question may bring facts to the driver, where a writer works."""
 
     def __init__(self, spark: SparkSession | None = None, capacity: Capacity | None = None) -> None:
         self._jobs = Jobs(spark or session())
@@ -188,6 +190,13 @@ class SparkBackend:
         """After an interrupt: what the driver holds beside the committed relations is brought anew."""
         self.store.supply.is_spoiled = True
         self._near.distrust()
+
+    def close(self) -> None:
+        """Free every frame that is kept on Spark; the session is left alone."""
+        release(self.store.committed.relations, keeping={})
+        self.store.committed.relations = {}
+        self.store.forget()
+        self.store.constants.close()
 
     # -- what goes out -----------------------------------------------------------------------------------------------
 

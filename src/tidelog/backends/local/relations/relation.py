@@ -221,6 +221,10 @@ class Relation:
         self._reserve_journal(len(chosen))
         relation_kernels.mark_rows(chosen, self.marks, self._counters, self._journal, int(add), int(remove))
 
+    def unmark(self) -> None:
+        """Take away all marks that look-ahead has left: one pass over the marks."""
+        np.bitwise_and(self.marks, np.uint16(0xFFFF & ~_KEPT), out=self.marks)
+
     def note_growth(self) -> bool:
         """Note the number of rows if it has doubled or halved since it was last noted; whether it has."""
         if self.count <= 2 * self._noted + 64 and self._noted <= 2 * self.count + 64:

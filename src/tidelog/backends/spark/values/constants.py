@@ -135,6 +135,11 @@ class Constants:
         self._waiting = {}
         frames.release(before)
 
+    def close(self) -> None:
+        """Free the texts on Spark."""
+        stored, self._stored = self._stored, None
+        frames.release(stored)
+
     def flush_if_many(self) -> None:
         """Move texts from the driver to Spark when many wait."""
         self._learn()

@@ -1,0 +1,107 @@
+"""One update, up to the moment at which it is decided.
+
+What      : `Attempt` finds and stores the facts of an update, lets the strategy maintain every stage, and describes the
+            outcome: the change, what a save has to know, what explanations have to know.
+Idea      : everything that can fail or be interrupted is here; what the engine does afterwards cannot fail (turns.py).
+Invariant : nothing of it is visible to readers, and the backend can roll all of it back.
+Never     : nothing of the engine is assigned.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tidelog.backends.backend import Backend
+from tidelog.changes.change import Change, FactTables
+from tidelog.limits import Budget
+from tidelog.maintenance.counters import stats_of
+from tidelog.maintenance.marking import Foreseen
+from tidelog.maintenance.rule_book import RuleBook
+from tidelog.maintenance.task import Strategy
+from tidelog.maintenance.transaction import Outcome, maintain
+from tidelog.planning.lowered import is_hidden
+from tidelog.provenance.before import Before
+from tidelog.state.journal import Entry
+
+Sources = Mapping[str, object]
+"""Facts from anywhere, by relation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What an update does, before it is done."""
+
+    change: Change
+    before: Before
+    entry: Entry | None
+    """What a save has to know, if there is a state to save to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """The parts of an engine that an update needs."""
+
+    backend: Backend[Any]
+    strategy: Strategy
+    before: RuleBook
+    after: RuleBook
+    foreseen: Foreseen[Any] | None
+    arity: Callable[[str], int | None]
+    """The number of columns that facts of a relation must have; None if they may have any."""
+    version: int
+    """The version that the update makes."""
+
+    def run(self, insert: Sources, delete: Sources, inline: Sources, budget: Budget, *, journals: bool) -> Prepared:
+        """Do the update in the backend; facts written among rules are `inline`."""
+        started = time.perf_counter()
+        backend = self.backend
+        backend.watch(budget)
+        gone = {name: backend.find(name, facts, self.arity(name)) for name, facts in delete.items()}
+        missed = backend.missed
+        come = self._interned(insert)
+        for name, facts in self._interned(inline).items():
+            come[name] = backend.store.union([come[name], facts]) if name in come else facts
+        outcome = maintain(
+            backend.store,
+            self.after.schedule,
+            self.strategy,
+            delete=gone,
+            insert=come,
+            previous=self.before.schedule,
+            budget=budget,
+            foreseen=self.foreseen,
+        )
+        outcome.counters.add("ignored deletions", missed)
+        outcome.counters.add("marks", self.foreseen.counters.values["marks"] if self.foreseen else 0)
+        change = self._change(outcome, budget, started)
+        entry = self._entry(outcome, come, gone) if journals else None
+        before = Before(self.before.program.rules, self._frozen(outcome.withdrawn))
+        backend.prepare()
+        change.stats.jobs = backend.jobs
+        return Prepared(change, before, entry)
+
+    def _interned(self, facts: Sources) -> dict[str, Any]:
+        return {
+            name: self.backend.intern(name, source, self.after.types(name), self.arity(name))
+            for name, source in facts.items()
+        }
+
+    def _change(self, outcome: Outcome[Any], budget: Budget, started: float) -> Change:
+        inserted, deleted = self._frozen(outcome.inserted), self._frozen(outcome.deleted)
+        stats = stats_of(outcome.counters, budget.rounds, self.strategy.name)
+        stats.seconds = time.perf_counter() - started
+        return Change(inserted, deleted, stats, self.version)
+
+    def _entry(self, outcome: Outcome[Any], come: Mapping[str, Any], gone: Mapping[str, Any]) -> Entry:
+        """What a save has to know about a transaction, our own relations included."""
+        parts = (outcome.inserted, outcome.deleted, come, gone)
+        frozen = ({name: self.backend.freeze(name, facts) for name, facts in part.items() if facts} for part in parts)
+        return Entry(self.version, *frozen)
+
+    def _frozen(self, facts: Mapping[str, Any]) -> FactTables:
+        """Facts of the user's relations, for good."""
+        freeze = self.backend.freeze
+        return FactTables({name: freeze(name, some) for name, some in facts.items() if some and not is_hidden(name)})

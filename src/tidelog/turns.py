@@ -1,0 +1,117 @@
+"""Who may write to an engine, and what an interrupt leaves behind.
+
+What      : `Turns` lets one writer work at a time, refuses a writer that calls from inside its own turn, and lets
+            readers of other threads see one whole version.
+Idea      : a transaction is decided by one assignment, that of `_finish`. What happens before it is undone, what comes
+            after it is finished. The turn itself does so; if an interrupt (Ctrl-C, a signal, an exception that another
+            thread injects) stops that too, the next turn does it before anything else.
+Invariant : outside a turn there is nothing to undo or to finish, or the next turn knows of it. `undo` and what finishes
+            a transaction can be called again.
+Never     : no facts, no rules, no backend.
+
+A lock is only ever taken by a `with` statement over a lock written in C: between taking it and guarding it there is no
+moment at which an interrupt could leave it locked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import RLock
+from typing import Any, TypeVar
+
+from tidelog.errors import TidelogError, UsageError
+
+T = TypeVar("T")
+_TRIES = 3
+"""How often a reader begins again because a version came in between, before it waits for its turn."""
+
+
+class Turns:
+    """The turns of one engine's writers."""
+
+    def __init__(self, undo: Callable[[bool], None]) -> None:
+        """`undo` takes back what an unfinished transaction did; it is told whether that stopped in good order."""
+        self._undo = undo
+        self._lock = RLock()
+        self._is_open = self._is_closed = False
+        self._finish: Callable[[], Any] | None = None
+        self.settled = 0
+        """How many transactions were finished."""
+
+    def take(self, work: Callable[[], T]) -> T:
+        """Do some work as the only writer."""
+        if self._is_mine:
+            raise UsageError.of(
+                "E814",
+                "an update is asked for while this very thread is in the middle of one",
+                remedy="a watcher or a callback may read; let it hand updates to another thread, or apply them later",
+            )
+        with self._lock:
+            self._refuse_if_closed()
+            self._mend()
+            return work()
+
+    def close(self, work: Callable[[], None]) -> None:
+        """Do the last work; every later call is refused, but closing again is not."""
+        if self._is_closed:
+            return
+        self.take(work)
+        self._is_closed = True
+
+    def transact(self, attempt: Callable[[], Callable[[], T]]) -> T:
+        """Within a turn: `attempt` does what can fail or be stopped; what it returns makes it the next version."""
+        self._is_open = True
+        try:
+            finish = attempt()
+        except BaseException as error:
+            self._undo(isinstance(error, TidelogError))
+            self._is_open = False
+            raise
+        self._finish = finish  # decided
+        return self._complete(finish)
+
+    def read(self, ask: Callable[[], T], *, beside: bool) -> T:
+        """The answer to a question about one version; with `beside` a running writer is not waited for."""
+        self._refuse_if_closed()
+        if self._is_mine:  # a watcher asks: nothing is decided yet
+            return ask()
+        for _ in range(_TRIES if beside else 0):
+            settled = self.settled
+            if self._finish is not None:
+                break
+            try:
+                answer = ask()
+            except Exception:
+                if self._has_moved_since(settled):
+                    continue
+                raise
+            if not self._has_moved_since(settled):
+                return answer
+        with self._lock:
+            self._mend()
+            return ask()
+
+    @property
+    def _is_mine(self) -> bool:
+        """Whether this thread is in the middle of a turn, asked as `threading.Condition` asks."""
+        return bool(self._lock._is_owned())  # type: ignore[attr-defined]
+
+    def _refuse_if_closed(self) -> None:
+        if self._is_closed:
+            raise UsageError.of("E815", "the engine is closed", remedy="open its saved state, or make another one")
+
+    def _has_moved_since(self, settled: int) -> bool:
+        return self._finish is not None or self.settled != settled
+
+    def _complete(self, finish: Callable[[], T]) -> T:
+        result = finish()
+        self.__dict__.update(_finish=None, _is_open=False, settled=self.settled + 1)
+        return result
+
+    def _mend(self) -> None:
+        """Finish or undo what an interrupt has left."""
+        if self._finish is not None:
+            self._complete(self._finish)
+        elif self._is_open:
+            self._undo(False)
+            self._is_open = False
