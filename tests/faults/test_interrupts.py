@@ -1,0 +1,119 @@
+"""Interrupts and threads never leave an engine between two versions.
+
+Taught by attacks: one random Ctrl-C in a hundred left new facts with the old version number, an endless kernel loop or
+a segmentation fault, and two threads in `apply` corrupted the heap. Both run in processes of their own, because a
+native crash has to be seen as a failed test and not as a lost test run.
+"""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tidelog import Engine
+from tidelog.errors import UsageError
+from tidelog.maintenance.registry import STRATEGIES
+
+CLOSURE = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."
+
+
+def run(*arguments: str) -> str:
+    """What a fault program printed; it must end well."""
+    command = [sys.executable, "-X", "faulthandler", "-m", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=250)
+    assert done.returncode == 0, (done.stdout + done.stderr)[-3000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_an_interrupt_leaves_the_version_before_or_after(strategy):
+    """Figure 17, fast tier: 45 hits on each strategy, half of them followed by a second one during the rollback."""
+    found = run("tests.faults.interrupts", "--hits", "45", "--strategies", strategy)
+    assert '"hits": 45' in found
+
+
+@pytest.mark.parametrize("threads", ["2", "8"])
+def test_writers_take_turns_and_readers_see_whole_versions(threads):
+    """Figure 18, fast tier."""
+    found = run("tests.faults.threads", "--seconds", "15", "--threads", threads)
+    assert found.count('"wrong": []') == len(STRATEGIES)
+
+
+@pytest.mark.long
+def test_many_interrupts():
+    """Figure 17, long tier; `python -m tests.faults.interrupts --hits 20000` leaves a record."""
+    for seed in range(10):
+        run("tests.faults.interrupts", "--hits", "350", "--seed", str(seed * 100))
+
+
+@pytest.mark.long
+def test_many_threads():
+    """Figure 18, long tier."""
+    for seed in range(8):
+        run("tests.faults.threads", "--seconds", "200", "--seed", str(seed))
+
+
+def test_a_watcher_that_writes_is_refused_and_does_not_wait_for_itself():
+    """A watcher runs inside the update that it watches: waiting for its turn there would be for ever."""
+    engine = Engine(CLOSURE)
+    engine.watcher = lambda facts: engine.apply(insert={"edge": [(7, 8)]})
+    with pytest.raises(UsageError, match="E814"):
+        engine.apply(insert={"edge": [(1, 2)]})
+    engine.watcher = None
+    assert engine.version == 0
+    engine.apply(insert={"edge": [(1, 2)]})
+    engine.verify()
+
+
+def test_a_watcher_may_read_the_last_version():
+    """Readers inside a turn see what everybody else sees."""
+    engine = Engine(CLOSURE)
+    engine.apply(insert={"edge": [(1, 2)]})
+    seen = []
+    engine.watcher = lambda facts: seen.append(set(engine["path"]))
+    engine.apply(insert={"edge": [(2, 3)]})
+    assert seen
+    assert all(facts == {(1, 2)} for facts in seen)
+
+
+def test_a_reader_does_not_wait_for_a_writer():
+    """While an update is in the middle of its work, another thread is answered about the version before."""
+    engine = Engine(CLOSURE)
+    engine.apply(insert={"edge": [(1, 2)]})
+    answers, is_asked = [], threading.Event()
+
+    def ask() -> None:
+        answers.append(((1, 2) in engine["path"], len(engine["path"]), engine.version))
+        is_asked.set()
+
+    def watch(facts: int) -> None:
+        if not answers:
+            threading.Thread(target=ask).start()
+            assert is_asked.wait(20)
+
+    engine.watcher = watch
+    engine.apply(insert={"edge": [(2, 3)]})
+    assert answers == [(True, 1, 1)]
+
+
+def test_what_an_interrupt_left_half_committed_is_finished_before_anybody_reads(monkeypatch):
+    """The update was decided; the exception is raised, and the version after is there."""
+    engine = Engine(CLOSURE)
+    engine.apply(insert={"edge": [(1, 2)]})
+    backend, commit = engine._backend, engine._backend.commit
+    hits = iter([KeyboardInterrupt, KeyboardInterrupt])
+
+    def interrupted() -> None:
+        commit()
+        for hit in hits:
+            raise hit
+
+    monkeypatch.setattr(backend, "commit", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        engine.apply(insert={"edge": [(2, 3)]})
+    with pytest.raises(KeyboardInterrupt):  # the second one hits whoever finishes it
+        len(engine["path"])
+    assert len(engine["path"]) == 3
+    assert engine.version == 2
+    engine.verify()
