@@ -49,7 +49,7 @@ class File:
 
     @property
     def level(self) -> str:
-        """`base`, or `changes0`, `changes1`, ... for rows that were put together so many times."""
+        """`base`, or "changes" with a number: how often the rows of this file have been merged from smaller files."""
         return self.name.partition("-")[0]
 
 

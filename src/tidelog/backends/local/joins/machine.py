@@ -6,7 +6,7 @@ Idea      : fused nested index loops with nothing materialised in between; becau
             compiles nothing. When the table is full the machine stops and later resumes where it was.
 Invariant : matches come in a fixed order, each once. Rows may be appended to relations and tables may grow between
             two calls: cursors are row numbers, and a ring is walked to what was its last row at the start.
-Never     : no arithmetic (functions.py), no insertion (relation_kernels.py), no Python objects.
+Never     : no arithmetic (constants/functions.py), no insertion (relations/relation_kernels.py), no Python objects.
 
 A step is a block of integers: operation, address of the rows, arity, address of the marks, care, want, address of the
 slots, room, address of the links, number of rows, row register (or -1), number of key pairs, number of actions, then

@@ -1,14 +1,16 @@
 """Bulk work: a whole stage derived on Spark by the compiled kernels of the local backend.
 
 What      : `fixpoint` gives all facts of a stage from its explicit facts and the relations below.
-Idea      : Spark partitions and exchanges, our kernels compute (SPARK.md): facts are spread over shards
-            (plan.py), one Arrow task per shard runs the local fixpoint (shard.py), and facts that belong to
-            other shards are exchanged in rounds until none is. A stage that preserves an argument takes one round,
-            without exchange.
-Invariant : the result is the same for every number of shards, and None rather than wrong: where ids do not carry what
-            a rule computes with, or facts cannot meet, the caller's other path has to do it.
-Cost      : docs/scaling.md. Facts go to the tasks once, and only those that were not there before come back. One Spark
-            job per round, plus one each for relations had in full, hot keys, and the result.
+Idea      : Spark partitions and exchanges facts, our compiled kernels derive. Facts are spread over shards (plan.py),
+            and one Arrow task per shard runs the local fixpoint (shard.py). Facts that belong to other shards are
+            exchanged, and the tasks run again, until there is nothing to exchange. A stage that preserves an argument
+            takes one round, without exchange. (Measured on a closure of a million facts: a DataFrame loop 19 s, this
+            1.5 s.)
+Invariant : the result is the same for every number of shards. Where this path cannot give the right result (an id does
+            not carry the value that a rule computes with, or facts that join cannot meet in one shard), it gives None,
+            and the caller takes another path (large/rounds.py).
+Cost      : docs/scaling.md. Facts go to the tasks once, and only new facts come back. One Spark job per round, and one
+            each for the relations that every shard gets whole, for hot keys, and for the result.
 Departures: from textbook rounds: a shard does not wait for the others while it has something to derive.
 """
 
@@ -103,9 +105,9 @@ def fixpoint(
 ) -> BulkResult | None:
     """All facts of a stage; None if this path cannot derive them (a group rule, functions on strings, ...).
 
-    Every DataFrame has columns c0, c1, ... of ids (ids.py; one column of 0 for a relation without columns) and distinct
-    rows. `lower` are the relations below that the rules read, `seeds` the explicit facts of the stage's own relations,
-    `sizes` the numbers of facts of both as far as they are known.
+    Every DataFrame has columns c0, c1, ... of ids (values/ids.py; one column of 0 for a relation without columns) and
+    distinct rows. `lower` are the relations below that the rules read, `seeds` the explicit facts of the stage's own
+    relations, `sizes` the numbers of facts of both as far as they are known.
     """
     rules = over_ids(stage)
     if rules is None:
