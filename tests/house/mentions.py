@@ -28,6 +28,7 @@ TELLING = re.compile(rf"#.*(?:`|{FILE.pattern})")
 KEY = re.compile(r"@?[\w.-]+")
 """A string that is a key, an option or a setting; one with spaces is a sentence and defines no name."""
 
+MODULE = re.compile(r"(?<![\w.])tidelog(?:\.[a-z_]+)+")
 VARIABLE = re.compile(r"[A-Za-z]\d?")
 """One letter, with a digit perhaps: a variable or a relation of an example, or a set of a paper."""
 
@@ -77,9 +78,13 @@ def files(text: str) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """The identifiers in back quotes, without call brackets; a rule, an expression or an option is none."""
+    """The identifiers in back quotes, without call brackets, and our modules by their dotted names, quoted or not.
+
+    A rule, an expression or an option in back quotes is no identifier.
+    """
     found = [NAME.fullmatch(match[2].strip()) for match in QUOTED.finditer(text)]
-    return [match[1] for match in found if match and not FILE.fullmatch(match[0]) and not VARIABLE.fullmatch(match[1])]
+    quoted = [match[1] for match in found if match and not FILE.fullmatch(match[0])]
+    return [name for name in quoted if not VARIABLE.fullmatch(name)] + MODULE.findall(QUOTED.sub("", text))
 
 
 # -- what exists
@@ -249,6 +254,8 @@ def of_named_files(text: str) -> frozenset[str]:
 def is_near(name: str, module: Module, text: str) -> bool:
     """Whether a name means something here; `Class.member` and `instance.member` are looked up in the class."""
     first, *rest = name.split(".")
+    if first == "tidelog" and rest:
+        return name in by_name() or name.rpartition(".")[0] in by_name()
     owner = first if first in members() else instances().get(first.replace("_", ""))
     if len(rest) == 1 and owner is not None and rest[0] in members()[owner]:
         return True

@@ -146,6 +146,7 @@ LIES = {
         'remedy = "raise spark.tidelog.driver.facts"',
     ),
     "a member that a class does not have": (unknown_names, "See `Engine.frobnicate`.", ""),
+    "a module that is not there": (unknown_names, "Prefixes are for others (see tidelog.nowhere.reader).", ""),
     "a file that two folders have": (missing_files, "No arithmetic (functions.py).", ""),
     "a name in a comment": (unknown_names, "True.", "x = 1  # as `frobnicated` does"),
     "a name in an attribute's docstring": (unknown_names, "True.", 'x = 1\n"""For `frobnicated`."""'),
@@ -166,6 +167,10 @@ def test_a_planted_lie_is_found(lie):
         ("`Engine.apply`, `engine.apply`, `Engine`, `count`, `len()` and `None` are known to everybody.", ""),
         ("`limit` is a parameter, `depth` an attribute, `keep` a key.", "def f(limit): f.depth = limit['keep']"),
         ("`sweep` is here.", "from tidelog.backends.local.joins import sweep"),
+        (
+            "See tidelog.pipeline and `tidelog.planning.plan`; `spark.ui.enabled` is a setting.",
+            "x = 'spark.ui.enabled'",
+        ),
         ("See planning/plan.py, `Driver`, ARCHITECTURE.md, docs/decisions/0004 and maintenance/bulk.py.", ""),
         ("Read by nobody. Two classes.", "class A: ...\nclass B: ..."),
         ("No store is known by name.", 'x = "a store"'),

@@ -4,7 +4,7 @@ What      : the executable specification; `ALGORITHMS` names every algorithm tha
             harness can run any of them over the same updates.
 Idea      : no cleverness. Structure, letters and line numbers are the papers'; the fast code is tested against it.
 Invariant : all algorithms agree with `recompute` after every update.
-Never     : nothing outside the tests and `tables` imports this package.
+Never     : the fast code imports nothing from here; tests, benchmarks and tables.py do.
 """
 
 from tidelog.reference.algorithm import Algorithm

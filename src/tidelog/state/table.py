@@ -36,7 +36,7 @@ _LOG = "_delta_log"
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 ROW_GROUP = 1 << 18
-"""About so many rows are written at a time."""
+"""About how many rows are written at a time."""
 
 
 @dataclass(frozen=True, slots=True)

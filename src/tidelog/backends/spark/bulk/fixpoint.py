@@ -44,8 +44,9 @@ from tidelog.planning.lowered import Stage
 class BulkOptions:
     """What may be tuned.
 
-    Relations below with at most `small` facts, and patterns of the stage's own with at most `few`, are given to every
-    shard; keys are searched for hot ones from `skew_from` facts on.
+    A relation below the stage with at most `small` facts is given whole to every shard. So are the facts of the stage
+    that match one atom's constants, if there are at most `few`. Relations with at least `skew_from` facts are
+    searched for hot keys.
     """
 
     small: int = 5_000_000
@@ -80,7 +81,10 @@ class BulkStats:
 
 @dataclass(frozen=True)
 class BulkResult:
-    """All facts of every relation of the stage: the seeds, and what `kept` holds of the others (frames.release)."""
+    """All facts of every relation of the stage: the seeds, and the derived ones, which `kept` holds.
+
+    Release `kept` (cluster/frames.py) when the facts are no longer needed.
+    """
 
     facts: Mapping[str, DataFrame]
     stats: BulkStats
@@ -133,7 +137,7 @@ def fixpoint(
 
 
 def _plan_in_steps(stage: Stage, rules: IdRules, sizes: Sizes) -> BulkPlan | None:
-    """A plan for rules whose facts meet nowhere at once: they meet two at a time."""
+    """A plan for rules of which not all facts can meet in one shard: they are joined two at a time (split.py)."""
     larger, steps = in_steps(stage, rules.rules)
     return plan(larger, replace(rules, rules=steps), sizes)
 
@@ -165,7 +169,7 @@ class _Run:
         self.stats = BulkStats(mode, planned.reason, facts=[0] * shards, work=[0] * shards, hot_keys=len(hot))
 
     def result(self, started: int) -> BulkResult | None:
-        """Run to the fixpoint; None if values are needed that ids do not carry."""
+        """Run to the fixpoint; None if a rule needs a value that its id does not carry."""
         kept = self._alone() if self._plan.is_local else self._rounds()
         self.stats.jobs = self._jobs.actions - started
         if kept is None:
@@ -229,7 +233,7 @@ class _Run:
         return self._jobs.spark.range(0, self._shards, 1, self._shards)
 
     def _whole(self, width: int) -> pa.Table:
-        """The relations that every shard has in full."""
+        """The relations that every shard has whole."""
         parts = [
             self._padded(self._inputs[name], F.lit(tag), max(self._plan.arities[name], 1), width=width)
             for tag, name in enumerate(sorted(self._plan.whole))
@@ -247,7 +251,7 @@ class _Run:
         return frame.select([*first, tag.cast("int").alias("tag"), *columns])
 
     def _account(self, table: pa.Table) -> int | None:
-        """Take over what the shards report; how many facts they sent, None if they need values."""
+        """Add up what the shards report; how many facts they sent, or None if a rule needs values."""
         reports = read_reports(table)
         stopped = max(reports.get(Report.STOPPED, {}).values(), default=0)
         if stopped:
@@ -284,6 +288,6 @@ def _as_bytes(table: pa.Table) -> bytes:
 
 
 def _folder(jobs: Jobs) -> ShardFiles | None:
-    """A folder for the shards' files; None if there is none that every executor reaches."""
+    """A folder for the shards' files; None if no folder is known that every executor reaches."""
     directory = table_files.folder(jobs.spark)
     return ShardFiles(f"{directory.rstrip('/')}/{uuid.uuid4().hex}") if directory is not None else None
