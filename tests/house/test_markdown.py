@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.house.sources import ROOT, tracked_files
+from tests.house.sources import ROOT, modules, tracked_files
 
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
@@ -136,6 +136,14 @@ def test_a_stranger_in_back_quotes_is_found():
     planted = ["gone.py", "local/gone.py", "no_such_folder/", unheard]
     assert strangers(", ".join(f"`{name}`" for name in planted) + f"\n```\n`{unheard}_either`\n```\n") == planted
     assert strangers("`planning/plan.py`, `plan.py`, `planning/`, `cli/NAME.py`, `Engine.apply`, `p(x) :- q(x)`") == []
+
+
+def test_the_walk_names_every_folder():
+    """A new folder gets a line in the tree of ARCHITECTURE.md."""
+    walk = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    packages = [module.name for module in modules() if module.is_package and module.name != "tidelog"]
+    folders = {name.partition(".")[2].replace(".", "/") for name in packages}
+    assert [folder for folder in sorted(folders) if f"| `{folder}/` |" not in walk] == []
 
 
 def test_every_decision_is_in_the_index():
