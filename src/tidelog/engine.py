@@ -120,7 +120,7 @@ class Engine:
         try:
             found = {name: self._backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
             self._foreseen = marking.look_ahead(store, self._book.schedule, found, passes_on=passes_on)
-        except TooLargeError:  # then nothing is foreseen, which costs time but no truth
+        except TooLargeError:  # then nothing is marked, which costs time and changes no result
             self._backend.rollback()
             return
         self._backend.commit()
@@ -357,7 +357,7 @@ class Engine:
         return Entry(self.version + 1, *frozen)
 
     def _frozen(self, facts: Mapping[str, Any]) -> FactTables:
-        """Facts of the user's relations, for good."""
+        """Facts of the user's relations, in tables that later commits do not change."""
         freeze = self._backend.freeze
         return FactTables({name: freeze(name, some) for name, some in facts.items() if some and not is_hidden(name)})
 

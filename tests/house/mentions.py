@@ -77,6 +77,17 @@ def files(text: str) -> list[str]:
     return FILE.findall(text)
 
 
+def commands(text: str) -> list[str]:
+    """The modules that a text says can be run with `python -m`."""
+    return [name.strip(".") for name in re.findall(r"python -m\s+((?:tidelog|benchmarks)[\w.]*)", text)]
+
+
+def can_be_run(name: str) -> bool:
+    """Whether `python -m name` finds a module of this repository."""
+    path = name.replace(".", "/")
+    return any(f"{root}{path}{end}" in paths() for root in ("", "src/") for end in (".py", "/__main__.py"))
+
+
 def names(text: str) -> list[str]:
     """The identifiers in back quotes, without call brackets, and our modules by their dotted names, quoted or not.
 
@@ -226,9 +237,13 @@ def instances() -> dict[str, str]:
 
 @cache
 def everywhere() -> frozenset[str]:
-    """Names that every reader knows: Python's, the front door's with their members, and the words of the language."""
+    """Names that every reader knows.
+
+    Python's, the front door's with their members, the words of the language, and the strategies that README lists.
+    """
     language = (ROOT / "docs" / "language.md").read_text(encoding="utf-8")
     words = {word for match in QUOTED.finditer(language) for word in re.findall(r"\w+", match[2])}
+    words |= set(re.findall(r"^\| `(\w+)` \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE))
     door = vocabulary(by_name()["tidelog"]).used
     known = words | set(dir(builtins)) | set(keyword.kwlist) | set(by_name()["tidelog"].name.split("."))
     return frozenset(known | door).union(*(members().get(name, frozenset()) for name in door))

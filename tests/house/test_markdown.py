@@ -7,6 +7,7 @@ from urllib.parse import unquote
 
 import pytest
 
+from tests.house.mentions import can_be_run, commands
 from tests.house.sources import ROOT, modules, tracked_files
 
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
@@ -98,6 +99,7 @@ def test_commands_and_files_that_are_named_exist():
         assert set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE)) <= targets, path
         named = re.findall(r"`((?:src|tests|docs|examples|benchmarks)/[a-z0-9_/.-]*)`", text)
         assert [name for name in named if not (ROOT / name).exists()] == [], path
+        assert [name for name in commands(text) if not can_be_run(name)] == [], path
 
 
 def strangers(text: str) -> list[str]:

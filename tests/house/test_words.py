@@ -56,6 +56,16 @@ def unknown_names(module: Module) -> list[str]:
     ]
 
 
+def dead_commands(module: Module) -> list[str]:
+    """Modules of ours that a text tells its readers to run and that are not there."""
+    return [
+        f"{module.file}:{line}: python -m {name}"
+        for line, text in mentions.spoken(module)
+        for name in mentions.commands(text)
+        if not mentions.can_be_run(name)
+    ]
+
+
 def false_readers(module: Module) -> list[str]:
     """Files ("read by" a file) and rooms ("which planning looks at") that are said to read a module and do not."""
     text = " ".join((ast.get_docstring(module.tree) or "").split())
@@ -99,7 +109,7 @@ def names_of_backends(module: Module) -> list[str]:
     return [node.value for node in strings if isinstance(node.value, str) and BACKENDS.search(node.value)]
 
 
-CHECKS = (missing_files, unknown_names, false_readers, miscounted, names_of_backends)
+CHECKS = (missing_files, unknown_names, dead_commands, false_readers, miscounted, names_of_backends)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -147,6 +157,7 @@ LIES = {
     ),
     "a member that a class does not have": (unknown_names, "See `Engine.frobnicate`.", ""),
     "a module that is not there": (unknown_names, "Prefixes are for others (see tidelog.nowhere.reader).", ""),
+    "a command that is not there": (dead_commands, "Run `python -m benchmarks.nothing_here`.", ""),
     "a file that two folders have": (missing_files, "No arithmetic (functions.py).", ""),
     "a name in a comment": (unknown_names, "True.", "x = 1  # as `frobnicated` does"),
     "a name in an attribute's docstring": (unknown_names, "True.", 'x = 1\n"""For `frobnicated`."""'),
@@ -172,6 +183,7 @@ def test_a_planted_lie_is_found(lie):
             "x = 'spark.ui.enabled'",
         ),
         ("See planning/plan.py, `Driver`, ARCHITECTURE.md, docs/decisions/0004 and maintenance/bulk.py.", ""),
+        ("`python -m benchmarks.maintenance NAME` and python -m tidelog.reference.tables. do run.", ""),
         ("Read by nobody. Two classes.", "class A: ...\nclass B: ..."),
         ("No store is known by name.", 'x = "a store"'),
     ],
