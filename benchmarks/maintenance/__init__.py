@@ -1,1 +1,4 @@
-"""The maintenance reports: four papers' experiments, repeated with every strategy on one machine."""
+"""The maintenance reports: the experiments of four papers, with every strategy on one machine.
+
+Data that are not public or too large are substituted by data of the same structure; docs/papers.md says which.
+"""

@@ -122,7 +122,7 @@ class Engine:
         """Find what the next update will delete, if the strategy has a use for it; another may come all the same."""
         if not self.looks_ahead or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
             return
-        with suppress(TooLargeError):  # then nothing is foreseen, which costs time but no truth
+        with suppress(TooLargeError):  # then nothing is marked, which costs time and changes no result
             self._turns.take(lambda: self._turns.transact(lambda: self._foresee(upcoming)))
 
     def _foresee(self, upcoming: Update) -> Callable[[], None]:

@@ -24,6 +24,12 @@ class Module:
     text: str
     tree: ast.Module
 
+    @property
+    def file(self) -> str:
+        """Its path from the root of the repository."""
+        below = "src/" if self.name.split(".")[0] == "tidelog" else ""
+        return f"{below}{self.name.replace('.', '/')}{'/__init__' if self.is_package else ''}.py"
+
     @classmethod
     def of(cls, text: str, name: str = "tidelog.planted", is_package: bool = False) -> Module:
         """A module from text; the tests plant faults this way to see that a check finds them."""
@@ -33,13 +39,21 @@ class Module:
 @cache
 def modules() -> tuple[Module, ...]:
     """Every module of the package, ordered by name."""
-    found = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        parts = path.relative_to(ROOT / "src").with_suffix("").parts
+    return tuple(_read(sorted(PACKAGE.rglob("*.py")), ROOT / "src"))
+
+
+@cache
+def beside_the_package() -> tuple[Module, ...]:
+    """The tests and the benchmarks."""
+    return tuple(_read(sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "benchmarks").rglob("*.py")]), ROOT))
+
+
+def _read(paths: list[Path], root: Path) -> Iterator[Module]:
+    for path in paths:
+        parts = path.relative_to(root).with_suffix("").parts
         is_package = parts[-1] == "__init__"
         name = ".".join(parts[:-1] if is_package else parts)
-        found.append(Module.of(path.read_text(encoding="utf-8"), name, is_package))
-    return tuple(found)
+        yield Module.of(path.read_text(encoding="utf-8"), name, is_package)
 
 
 @cache

@@ -1,15 +1,21 @@
 """Links in Markdown lead somewhere, and a heading has something under it."""
 
 import re
+from functools import cache
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
 
-from tests.house.sources import ROOT, tracked_files
+from tests.house.mentions import can_be_run, commands
+from tests.house.sources import ROOT, modules, tracked_files
 
 LINK = re.compile(r"!?\[[^\]]*\]\(\s*<?([^)\s>]+)>?(?:\s+\"[^\"]*\")?\s*\)")
 HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
+NAMED_ELSEWHERE = {
+    "pyiceberg": "a package that was measured and not chosen",
+    "zipWithIndex": "PySpark's; it was not chosen",
+}
 FENCE = re.compile(r"^\s*(```|~~~)")
 
 
@@ -93,6 +99,53 @@ def test_commands_and_files_that_are_named_exist():
         assert set(re.findall(r"(?:`|^)make ([a-z-]+)", text, re.MULTILINE)) <= targets, path
         named = re.findall(r"`((?:src|tests|docs|examples|benchmarks)/[a-z0-9_/.-]*)`", text)
         assert [name for name in named if not (ROOT / name).exists()] == [], path
+        assert [name for name in commands(text) if not can_be_run(name)] == [], path
+
+
+def strangers(text: str) -> list[str]:
+    """Files, folders and names in back quotes that the repository does not have; capitals and stars are blanks."""
+    files = [f"/{file.relative_to(ROOT).as_posix()}" for file in tracked_files()]
+    found = []
+    for quoted in re.findall(r"`([^`\n]+)`", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)):
+        if re.fullmatch(r"[\w./-]+\.(?:py|md|lark|svg|txt)", quoted):
+            is_known = any(file.endswith(f"/{quoted}") for file in files) or re.search(r"\b[A-Z]+\.", quoted)
+        elif re.fullmatch(r"[\w/-]+/", quoted):
+            is_known = any(f"/{quoted}" in file for file in files)
+        elif re.fullmatch(r"[A-Za-z_][\w.]*(?:\(\))?", quoted):
+            is_known = all(word in words() for word in re.findall(r"\w+", quoted))
+        else:
+            is_known = True  # a rule, an option, a command line
+        found += [] if is_known or quoted in NAMED_ELSEWHERE else [quoted]
+    return found
+
+
+@cache
+def words() -> frozenset[str]:
+    """The words of the code, of the tests, their data and the settings."""
+    texts = [path for path in tracked_files() if path.suffix in {".py", ".toml", ".lark", ".dl", ".txt", ""}]
+    return frozenset(word for path in texts for word in re.findall(r"\w+", path.read_text(encoding="utf-8")))
+
+
+def test_what_is_named_in_back_quotes_exists():
+    """Decision records and pages follow when files move and names change."""
+    found = {path.name: strangers(path.read_text(encoding="utf-8")) for path in documents()}
+    assert {name: several for name, several in found.items() if several} == {}
+
+
+def test_a_stranger_in_back_quotes_is_found():
+    """Files, folders and names, but neither blanks to fill in nor rules."""
+    unheard = "no" + "body_wrote_this"  # in two pieces: the words of this file count, too
+    planted = ["gone.py", "local/gone.py", "no_such_folder/", unheard]
+    assert strangers(", ".join(f"`{name}`" for name in planted) + f"\n```\n`{unheard}_either`\n```\n") == planted
+    assert strangers("`planning/plan.py`, `plan.py`, `planning/`, `cli/NAME.py`, `Engine.apply`, `p(x) :- q(x)`") == []
+
+
+def test_the_walk_names_every_folder():
+    """A new folder gets a line in the tree of ARCHITECTURE.md."""
+    walk = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    packages = [module.name for module in modules() if module.is_package and module.name != "tidelog"]
+    folders = {name.partition(".")[2].replace(".", "/") for name in packages}
+    assert [folder for folder in sorted(folders) if f"| `{folder}/` |" not in walk] == []
 
 
 def test_every_decision_is_in_the_index():

@@ -1,6 +1,6 @@
 """Transitive closure: two given graphs, and random, sparse and power-law graphs up to ten million results.
 
-What      : T(x, z) :- E(x, y), T(y, z), the right-linear form that ANCHORS and most engines' own benchmarks use.
+What      : T(x, z) :- E(x, y), T(y, z), the right-linear form that most engines use in their own benchmarks.
 Idea      : a dense graph derives every result many times (look-ups of known facts), a sparse one about once (memory).
 """
 

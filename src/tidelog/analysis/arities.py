@@ -36,9 +36,9 @@ def problems(program: Program) -> Iterator[Problem]:
 
 
 def agree(program: Program, stored: Callable[[str], int | None], fresh: Sequence[Rule] | None = None) -> None:
-    """Raise E201 for rules and declarations with other columns than the facts that are there already.
+    """Raise E201 for rules and declarations whose number of columns differs from that of the stored facts.
 
-    Facts are held to the rules that they find, so that only `fresh` rules, if these are known, can differ.
+    Facts are checked against the rules when they come in. So if the new rules are known (`fresh`), only they are asked.
     """
     new = None if fresh is None else (use for rule in fresh for use in mentions(rule))
     if new is not None and all(stored(relation) in (None, arity) for relation, arity, _ in new):

@@ -2,7 +2,8 @@
 
 What      : the variables that have a value once the literals of a body are evaluated, in whatever order works.
 Idea      : positive atoms bind their variables; `v = term` binds `v` once the term's variables are bound; an aggregate
-            binds its result once its group variables are bound. A step waits for the number of variables it misses.
+            binds its result once its group variables are bound. A literal waits until the last variable that it needs
+            is bound.
 Invariant : the answer does not depend on the order in which the literals are written.
 Never     : it does not judge (safety.py does) and does not choose an order (planning does).
 """

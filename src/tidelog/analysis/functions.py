@@ -1,9 +1,9 @@
 """Are functions and aggregates called as they are defined?
 
 What      : unknown functions, wrong numbers of arguments, and aggregates with a missing or superfluous value (E107).
-Idea      : one table of what values.py can compute. The parser refuses the same in text, under the same code; this
-            question is for programs that were built without text.
-Invariant : a program without problems never asks values.py for something that it does not have.
+Idea      : one table of what language/values.py can compute. The parser refuses the same mistakes in text, with the
+            same code; this question is for programs that were built without text.
+Invariant : a program without problems calls only functions that language/values.py has.
 Never     : no types of arguments (types.py).
 """
 

@@ -1,10 +1,10 @@
 """Which literals around an aggregate bind the groups that it does not bind itself?
 
 What      : an aggregate such as `count : { p(y), y < x }` has a meaning per value of `x`, which comes from outside.
-Idea      : the outer literals that bind such variables join the body; they only leave out groups that nobody
-            asks for.
+Idea      : the literals of the rule that bind such variables are added to the aggregate's body. That leaves out only
+            groups that the rule would not ask for.
 Invariant : only relations below the rule's own component are used, because the aggregate has to be known before the
-            component is.
+            component can be derived.
 Never     : no judgement on stratification (stratification.py) and no rewriting (planning/lowering.py).
 """
 
@@ -20,7 +20,7 @@ from tidelog.language.terms import Aggregate, Atom, Comparison, Literal, Program
 
 
 def problems(program: Program) -> Iterator[Problem]:
-    """Aggregates in recursive rules some of whose groups only the recursion binds (E208)."""
+    """Aggregates in recursive rules that need a variable which only the recursion binds (E208)."""
     for component in components(program.rules):
         if not component.is_recursive:
             continue

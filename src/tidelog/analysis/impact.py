@@ -3,8 +3,8 @@
 What      : a preview of a rule change, before anything is changed: the relations that can gain facts and those that
             can lose some.
 Idea      : a new rule lets its head gain, a removed one lets its head lose. Positive atoms pass the sign on, negation
-            turns it round, and an aggregate answers any change with both. Only rules that stay pass anything on: all
-            that a new or removed rule can do to its head is in its own sign.
+            turns it round, and an aggregate can gain and lose on any change. Only rules that stay pass anything on: a
+            new rule can only let its head gain, a removed one can only let it lose, whatever happens in their bodies.
 Invariant : a relation outside the answer has the same facts before and after, whatever the facts are.
 Never     : no facts: the answer is what can happen, not what will.
 """
@@ -64,7 +64,7 @@ def without(rules: Iterable[Rule], removed: Iterable[Rule | str]) -> list[Rule]:
 
 
 def came_and_went(before: tuple[Rule, ...], after: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:
-    """The rules that are new and those that are gone; new ones usually stand behind all that were there before."""
+    """The rules that are new, and those that are gone. Fast where new rules stand at the end, as they mostly do."""
     if after[: len(before)] == before:
         return after[len(before) :], ()
     old, new = set(map(id, before)), set(map(id, after))
@@ -72,7 +72,7 @@ def came_and_went(before: tuple[Rule, ...], after: tuple[Rule, ...]) -> tuple[tu
 
 
 def _spread(start: Iterable[tuple[str, bool]], rules: Iterable[Rule]) -> set[tuple[str, bool]]:
-    """Every relation and sign that a first few lead to."""
+    """Every relation and sign (gains, loses) that the first ones lead to."""
     readers: dict[tuple[str, bool], dict[tuple[str, bool], None]] = {}
     for rule in rules:
         for cause, effect in _effects(rule):

@@ -2,7 +2,7 @@
 
 What      : asks every question whose answer can be "no", and collects what is wrong.
 Idea      : the order of the questions is data, on one screen. When rules come and go, questions about one rule at a
-            time are asked of the new rules only, and what is known of the program before usually answers the others.
+            time are asked of the new rules only, and the survey of the program before usually answers the others.
 Invariant : problems are ordered by place; a program without problems can be evaluated.
 Never     : no question is answered here.
 """
@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tidelog.analysis import arities, functions, names, safety, stratification, types
-from tidelog.analysis import group_binders as closing
+from tidelog.analysis import arities, functions, group_binders, names, safety, stratification, types
 from tidelog.analysis.impact import came_and_went
 from tidelog.analysis.survey import Survey
 from tidelog.analysis.type_inference import TypeInference
@@ -27,7 +26,7 @@ def _of_program(program: Program, inference: TypeInference) -> Iterator[Iterable
     yield names.problems(program)
     yield types.problems(program, inference)
     yield stratification.problems(program)
-    yield closing.problems(program)
+    yield group_binders.problems(program)
 
 
 def _of_rules(program: Program) -> Iterator[Iterable[Problem]]:
@@ -38,17 +37,20 @@ def _of_rules(program: Program) -> Iterator[Iterable[Problem]]:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A program and what its check has found: what is wrong with it, or what the next check need not ask again."""
+    """A program with the result of its check: its problems, or else the survey that makes the next check short."""
 
     program: Program
     problems: tuple[Problem, ...] = ()
     survey: Survey | None = None
     fresh: tuple[Rule, ...] | None = None
-    """The rules that are all there is of new in it, compared with the program before; None if that is not known."""
+    """The rules that the program before did not have, if nothing else was added; None if more than rules changed."""
 
 
 def examine(program: Program, before: Checked | None = None) -> Checked:
-    """Everything that is wrong with a program, ordered by place; the program `before` it is known to be right."""
+    """Everything that is wrong with a program, ordered by place.
+
+    `before` is the check of the program before the last change, which found no problems.
+    """
     known = before.program if before is not None else Program()
     fresh, gone = came_and_went(known.rules, program.rules)
     own = [problem for some in _of_rules(Program(fresh)) for problem in some]

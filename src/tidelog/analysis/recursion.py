@@ -1,8 +1,8 @@
 """How a component recurs: not at all, linearly, non-linearly or mutually.
 
-What      : the shape of a component's recursion, which planning and the choice of a strategy look at.
+What      : the shape of a component's recursion, for the summary that `tidelog check` prints; read by cli/check.py.
 Idea      : a rule is linear when its body reads at most one atom of its own component.
-Invariant : a component is recursive if and only if its kind is not `none`.
+Invariant : a component is recursive if and only if its kind is not `Recursion.NONE`.
 Never     : no statement about cost; that belongs to the strategies.
 """
 
@@ -15,7 +15,7 @@ from tidelog.language.terms import Rule, atoms
 
 
 class Recursion(StrEnum):
-    """`mutual` means several relations; whether such a component is linear is told by `is_linear`."""
+    """The kinds. MUTUAL means several relations; whether such a component is linear, too, `is_linear` says."""
 
     NONE = "none"
     LINEAR = "linear"

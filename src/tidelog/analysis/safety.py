@@ -3,7 +3,8 @@
 What      : names every variable that has no value when its rule is evaluated (E202), and every aggregate whose result
             occurs inside it (E206).
 Idea      : positive atoms bind their variables; `v = term` binds `v` once the term's variables are bound; an aggregate
-            binds its result once its group variables are bound outside. Closed under these steps in any order.
+            binds its result once its group variables are bound outside. These steps are repeated, in any order, until
+            no further variable becomes bound.
 Invariant : a rule without problems has an order of its literals in which every variable is bound before it is needed.
 Never     : it does not choose that order (planning does).
 

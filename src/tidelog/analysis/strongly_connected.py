@@ -16,7 +16,10 @@ Node = TypeVar("Node", bound=Hashable)
 
 
 def strongly_connected(nodes: Iterable[Node], edges: Callable[[Node], Iterable[Node]]) -> list[tuple[Node, ...]]:
-    """The strongly connected components, those that edges lead to first; nodes of one in order of discovery."""
+    """The strongly connected components; if an edge leads from one to another, the other comes first.
+
+    The nodes of a component are in the order in which they were found.
+    """
     search = _Search(edges)
     for node in nodes:
         if node not in search.number:

@@ -1,13 +1,14 @@
-"""What is known of a program that is right, so that the next rule need not ask everything again.
+"""What is known of a program without problems, so that the next rule is checked without checking the whole program.
 
 What      : a `Survey` holds the arities, names, types and dependencies of a program without problems; `takes` says
-            whether further rules surely leave it without problems. Whoever had the program checked keeps it.
+            whether further rules surely leave it without problems. It is kept with the result of the check (`Checked`
+            in program_check.py).
 Idea      : a new rule can only clash with what it touches: the arities and types of its own columns, its own name,
-            and the relations that depend on its head. All that is asked here is yes or "ask in full", so that the
-            wording of problems, and what comes first, stays with those who answer the questions for whole programs.
-Invariant : a survey may know of rules that are gone or were refused, never less than the rules that are there, so that
-            yes is always true. Only openness is the other way round: a rule that goes may close columns
-            (`lasts_without_rules`).
+            and the relations that depend on its head. The answer here is "yes" or "check the whole program", so the
+            check of whole programs alone words the problems and puts them in order.
+Invariant : a survey knows all rules that are there, and perhaps some that are gone or were refused. More rules can only
+            turn a "yes" into "check the whole program", so a "yes" is always true. There is one exception: a column
+            may be open to values of any type because of a rule that is gone (`lasts_without_rules`).
 Cost      : grows with the new rules and with what depends on their heads, not with the program.
 Never     : no problems are worded here.
 """
@@ -22,9 +23,9 @@ from tidelog.analysis.type_inference import TypeInference
 from tidelog.language.terms import Aggregate, Negation, Program, Rule
 
 _FEW = 16
-"""The dependents of each new head are looked for one by one; many rules are cheaper to ask about in full."""
+"""With more new rules than this, checking the whole program is cheaper than following the dependents of each head."""
 _LEFT_OVER = 100
-"""After so many rules more than the program has, what is left of rules that are gone is not worth keeping."""
+"""How many rules a survey may take in before it is made anew: so it never holds many more rules than the program."""
 
 
 class Survey:
@@ -42,11 +43,14 @@ class Survey:
 
     @property
     def lasts_without_rules(self) -> bool:
-        """Whether it still holds when rules go: unless one of them may be why a column takes values of any type."""
+        """Whether it still holds when rules go.
+
+        It does not if a rule may be the reason why a column takes values of any type: without the rule it may not.
+        """
         return not self._types.has_opened
 
     def takes(self, rules: Sequence[Rule], program: Program) -> bool:
-        """Whether the program, which has these new rules, is right as a whole if each of them is by itself."""
+        """Whether these new rules of the program, each without problems by itself, cause none in the whole program."""
         self._room -= len(rules)
         if len(rules) > _FEW or self._room < 0 or self._types.is_contradictory:
             return False
@@ -71,7 +75,7 @@ class Survey:
         return all(self._arity.setdefault(relation, arity) == arity for relation, arity, _ in mentions(rule))
 
     def _has_own_name(self, rule: Rule, program: Program) -> bool:
-        """Whether no other rule has the name; one that had it may be gone."""
+        """Whether no other rule of the program has the rule's name."""
         return rule.name not in self._names or not any(
             other.name == rule.name and other is not rule for other in program.rules
         )

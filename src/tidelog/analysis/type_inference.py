@@ -44,7 +44,7 @@ class TypeInference:
         self.arity = arities(program)
         self._open = open_columns(program)
         self.has_opened = not self._open <= declared_open(program)
-        """Whether a column is open that is not declared so: it may close again when a rule goes."""
+        """Whether a column that is not declared as `any` is open: it may close again when a rule goes."""
         self._declared: dict[Column, str] = {}
         self._columns: dict[Column, int] = {}
         self._variables: dict[str, int] = {}
@@ -68,8 +68,8 @@ class TypeInference:
     def takes(self, rules: Iterable[Rule]) -> bool:
         """Go on with further rules, whose arities are known to agree; False if they open columns or do not agree.
 
-        A column that opens takes back what others have learnt from it, so that all must be asked again. So must they
-        be after a contradiction: what came first decides where it is reported.
+        After False the whole program has to be walked again. A column that opens may have given its type to others,
+        which must forget it; and of two types that contradict each other, the earlier one in the text is the right one.
         """
         for rule in rules:
             if any(column not in self._open and column not in self._declared for column in filled(rule, self._open)):

@@ -28,7 +28,7 @@ _SHOWN = {
 
 
 def relation_types(program: Program) -> dict[str, tuple[str | None, ...]]:
-    """The type of every column of every relation; None where it is not determined, `any` where all are welcome."""
+    """The type of every column of every relation; None where nothing determines it, `any` where it is open."""
     inference = TypeInference(program)
     return {
         relation: tuple(inference.column_type((relation, index)) for index in range(arity))
@@ -39,7 +39,7 @@ def relation_types(program: Program) -> dict[str, tuple[str | None, ...]]:
 def problems(program: Program, walked: TypeInference | None = None) -> Iterator[Problem]:
     """Contradictions between types (E203), unknown types (E109) and negative constants in unsigned columns (E203).
 
-    `walked` is the walk over the program, if the caller has a use for it afterwards.
+    `walked` is the walk over the program, if the caller has made it already.
     """
     inference = walked or TypeInference(program)
     yield from inference.declaration_problems

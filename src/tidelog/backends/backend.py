@@ -1,4 +1,4 @@
-"""What the engine asks of a backend, beyond the store that strategies use.
+"""What the engine needs from a backend, beyond the store that strategies use.
 
 What      : a protocol: facts come in from anywhere, versions are kept or undone, facts go out as tables.
 Idea      : the engine knows programs, updates and versions; a backend knows where facts are and how they are encoded.
@@ -85,13 +85,13 @@ class Backend(Protocol[F]):
         """The explicit facts of a relation as of the last commit."""
 
     def freeze(self, relation: str, facts: F) -> FactTable:
-        """Facts of one relation, for good."""
+        """Facts of one relation as a table that later commits do not change."""
 
     def query(self, pattern: Atom) -> FactTable:
         """The facts that match a pattern of constants and variables."""
 
     def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
-        """Recompute everything from the explicit facts; per relation what is missing here and what is too much."""
+        """Recompute everything from the explicit facts; by relation, the facts missing here and the facts too many."""
 
     def snapshot(self, relation: str) -> tuple[pa.Table, Flags]:
         """All facts of a relation as of the last commit, and which of them are explicit."""

@@ -103,7 +103,7 @@ class FactTables(Mapping[str, FactTable]):
 
 @dataclass(slots=True)
 class Stats:
-    """How a change was found. Counters carry the papers' words; what a strategy does not do stays 0."""
+    """How a change was found. The counters are named as in the papers; those that a strategy does not use are 0."""
 
     strategy: str = ""
     """The strategy that the user chose."""

@@ -2,8 +2,8 @@
 
 What      : `to_table` takes facts of one relation from Python rows, NumPy, pandas, polars, pyarrow, DuckDB, or anything
             else that speaks Arrow's C stream interface.
-Idea      : whoever speaks Arrow hands over buffers; only Python rows are turned into columns here. Columns count by
-            position, names are ignored.
+Idea      : a source that speaks Arrow hands over its buffers; only Python rows are turned into columns here. Columns
+            count by position, names are ignored.
 Invariant : the result holds constants only (columns.py); a wrong number of columns, a missing value or a type that is
             no constant is refused, naming relation, column and row. The source is never changed.
 Never     : no files (files.py), and no other library is imported to recognise its objects.

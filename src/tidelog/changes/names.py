@@ -14,7 +14,7 @@ from tidelog.errors import UsageError
 
 
 def check_names(names: Iterable[object]) -> None:
-    """Raise E805 for the first name that is none."""
+    """Raise E805 for the first name that no relation can have."""
     for name in names:
         if not isinstance(name, str):
             raise UsageError.of("E805", f"the name of a relation is a string, not {name!r}", remedy="use a string")

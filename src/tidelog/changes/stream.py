@@ -81,7 +81,10 @@ class _Peeked:
         self._held: tuple[object, Update | UpdateError] | None = None
 
     def look(self, item: object) -> Update | None:
-        """The item as an update; None if there is none, or if it is none: `take` raises that error in its place."""
+        """The item as an update.
+
+        None if there is no item, or if the item is not an update; for the latter `take` raises the error in its turn.
+        """
         if item is None:
             return None
         if self._held is None or self._held[0] is not item:

@@ -3,9 +3,8 @@
 What      : reads the arguments, calls one command, turns its outcome into an exit code.
 Idea      : a command is a module beside this one with `register(subparsers)`, which describes its arguments, and
             `run(args) -> int`, which does the work. To add one, add its name to `COMMANDS`.
-Invariant : exit code 0 means fine, 1 that the user's input is wrong (every `TidelogError` except a broken law), 2 that
-            we failed.
-            Results go to stdout; problems go to stderr.
+Invariant : exit code 0 means fine, 1 that the user's input is wrong (every `TidelogError` but a `LawError`), 2 that
+            Tidelog failed. Results go to stdout; problems go to stderr.
 Never     : no work at import time: a command imports what is heavy (engine, Spark, Numba) inside `run`.
 """
 
@@ -80,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _reader_left() -> int:
-    """`tidelog ... | head`: nobody reads on, which is no fault; give the interpreter's last flush a place to go."""
+    """`tidelog ... | head`: the reader has left, which is not an error; the interpreter's last flush goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return FINE
 

@@ -138,7 +138,7 @@ def _counts(change: Change) -> str:
 
 
 def _why(engine: Engine, change: Change, relation: str) -> str:
-    """Why one fact of a relation went, and if none did, why one came: the cause that tells most in few lines."""
+    """Why one fact of a relation went or, if none went, why one came: the cause that tells most in few lines."""
     tables = change.deleted if relation in change.deleted else change.inserted
     causes = [str(engine.explain_change(change, relation, fact)) for fact in islice(tables[relation], 12)]
     readable = sorted(causes, key=lambda cause: (cause.count("\n") > _LONGEST, -cause.count("\n")))

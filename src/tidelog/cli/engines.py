@@ -1,8 +1,8 @@
 """What the commands that run an engine have in common: the engine, its facts, its progress.
 
 What      : makes the engine that the options ask for (options.py), and reads the facts that a program starts from.
-Idea      : `.input` directives say which relations have files, and may name file and
-            separator; without any, every relation of the program that has a file is read.
+Idea      : `.input` directives say which relations have files, and may name the file and its separator. In a program
+            without such directives every relation that has a file is read.
 Invariant : a column without a declaration has the type that the program's rules need, else what its text looks like.
 Never     : nothing is written here.
 """

@@ -61,7 +61,7 @@ class Declarations:
         self._declared.append((relation, columns, place))
 
     def resolved(self) -> tuple[tuple[Declaration, ...], list[Problem]]:
-        """The declarations with base types for type names, and a problem for each name that stands for none."""
+        """The declarations with base types for type names, and a problem for each name that is no type."""
         problems: list[Problem] = []
         declarations = tuple(
             Declaration(relation, tuple((column.name, self._base(column, problems)) for column in columns), place)

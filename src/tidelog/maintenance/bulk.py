@@ -25,13 +25,13 @@ class TooLargeError(PipelineError):
     """A call would touch more facts than the store can follow one by one; a stage is derived as a whole instead."""
 
     @classmethod
-    def about(cls, relation: str, allowed: int) -> Self:
-        """The error for facts of one relation; one of ours holds the facts of an aggregate."""
+    def about(cls, relation: str, allowed: int, remedy: str) -> Self:
+        """The error for facts of one relation (ours: of an aggregate); what to do about it only the store knows."""
         told = "an aggregate" if is_hidden(relation) else relation
         return cls.of(
             "E705",
-            f"more facts of {told} are touched than the {allowed:,} that the driver may hold",
-            remedy="raise spark.tidelog.driver.facts",
+            f"more facts of {told} are touched than the {allowed:,} that can be followed one by one",
+            remedy=remedy,
         )
 
 

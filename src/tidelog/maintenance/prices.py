@@ -1,13 +1,14 @@
 """What work costs on a store, for `auto` to compare strategies.
 
 What      : `Prices` are a store's own figures; `LOCAL_PRICES` those of facts in this process.
-Idea      : the unit is one derivation: a rule instance found by a compiled kernel, about 0.02 microseconds. Everything
-            else is so many derivations. What matters is the ratio of two prices: if all are doubled, nothing changes.
+Idea      : the unit is one derivation: a rule instance found by a compiled kernel, about 0.02 microseconds. Every other
+            price is a number of derivations. What matters is the ratio of two prices: if all are doubled, nothing
+            changes.
 Invariant : prices are constants; no clock is read, so that a run can be repeated choice by choice.
 Never     : nothing is counted (costs.py) and nothing is chosen here (choose.py).
 
-How the figures were found: each strategy was run on the workloads of `benchmarks/maintenance` (reports `deletions`,
-`batches`, `rules`), and the CPU time of an update was compared with its counters. What follows when a figure is halved
+How the figures were found: each strategy was run on the workloads of `benchmarks/maintenance` (reports deletions,
+batches, rules), and the CPU time of an update was compared with its counters. What follows when a figure is halved
 or doubled is what `python -m benchmarks.maintenance.sensitivity` prints.
 """
 

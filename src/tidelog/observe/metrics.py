@@ -3,7 +3,7 @@
 What      : counters, gauges and histograms in a `Registry`, rendered in the Prometheus text format (version 0.0.4).
 Idea      : a metric is a name, a sentence and one value per set of labels; nothing more is needed to see a run.
 Invariant : a counter never falls; one name has one kind; rendering is ordered, so equal states give equal text.
-Never     : no server, no thread and no file here; whoever wants the text asks for it.
+Never     : no server, no thread and no file here (pipeline/endpoint.py and pipeline/status.py have these).
 """
 
 from __future__ import annotations

@@ -15,11 +15,11 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TextIO
 
 Advance = Callable[[int], None]
-"""Report that so many more units of the stage are done."""
+"""Called with the number of further units of the stage that are done."""
 
 
 class Progress(Protocol):
-    """Whoever wants to know how bulk work gets on."""
+    """Shows how bulk work gets on."""
 
     def stage(self, name: str, total: int | None = None, unit: str = "facts") -> AbstractContextManager[Advance]:
         """Open a stage of `total` units (None: unknown); the value given back reports units as they are done."""

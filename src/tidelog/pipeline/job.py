@@ -199,7 +199,7 @@ class Job:
         self._follow_files()
 
     def _follow_files(self) -> None:
-        """Apply what the rule files ask for since the state was made or last opened: one version, if anything."""
+        """Apply what has changed in the rule files since the state was made or last opened, as one version."""
         text, said = print_program(self._program), self._state.given
         if text == said:
             return
@@ -294,7 +294,7 @@ class Job:
 
 
 def strategies(change: Change) -> str:
-    """The strategies that found a change, in words; a change of explicit facts alone needs none."""
+    """The strategies that found a change, in words; a change of explicit facts alone needs no strategy."""
     chosen = change.stats.strategies_used
     return "none needed" if chosen == (Auto.name,) else ", ".join(chosen)
 

@@ -24,7 +24,7 @@ _RECENT = 8
 
 
 class Viewer(Protocol):
-    """Whoever shows events."""
+    """Shows events."""
 
     def show(self, kind: str, told: Mapping[str, Any]) -> None:
         """Show one event."""

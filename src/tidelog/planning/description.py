@@ -54,7 +54,7 @@ def plans_of(rule: LoweredRule, estimates: Estimates) -> Iterator[Plan]:
 
 
 def indexes(plans: Iterable[Plan]) -> set[tuple[str, tuple[int, ...]]]:
-    """Relations and columns on which the plans need an index; a look-up by every column needs none of its own."""
+    """Relations and columns on which the plans need an index; a look-up by all columns needs no index."""
     found = set()
     for plan in plans:
         for step in plan.steps:

@@ -60,7 +60,7 @@ def lower(rules: Iterable[Rule]) -> LoweredProgram:
 
 
 def lowered_rules(rules: Iterable[Rule]) -> tuple[LoweredRule, ...]:
-    """The lowered form of rules without aggregates, which need no others for it."""
+    """The lowered form of rules without aggregates; each is lowered by itself."""
     return tuple(_Lowering(tuple(rules)).rules)
 
 
@@ -76,7 +76,7 @@ class _Lowering:
 
     @cached_property
     def _own(self) -> dict[str, frozenset[str]]:
-        """For every relation those that recur with it; only aggregates ask."""
+        """For every relation the relations of its component; only aggregates need this."""
         return {
             relation: component.relations if component.is_recursive else frozenset()
             for component in components(self._user_rules)

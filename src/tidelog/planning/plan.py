@@ -2,8 +2,9 @@
 
 What      : a plan starts from driving facts (of a body literal, of the head, or none) and runs through its steps;
             every backend executes the same plan.
-Invariant : a step uses only slots that the driver or an earlier step has filled; `side` of a step says whether its
-            literal stands before or after the driving one, which decides its view (views.Matching).
+Invariant : a step uses only slots that the driver or an earlier step has filled. `is_before` of a step says whether its
+            literal stands before the driving one in the rule; the view that it is matched in depends on that
+            (`Matching` in views.py).
 Never     : no data, no encoded constants; a backend translates.
 """
 

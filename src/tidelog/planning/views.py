@@ -25,7 +25,7 @@ class Mark(IntFlag):
     NEXT = 1 << 5  #: derived in this round, drives the next one (A in the papers)
     CHECKED = 1 << 6  #: C: under check by backward chaining
     PROVED = 1 << 7  #: P: proved from facts that stay
-    DELAYED = 1 << 8  #: Y: derivable, but nobody asked yet
+    DELAYED = 1 << 8  #: Y: derivable from proved facts, but not checked
     DISPROVED = 1 << 9  #: S: checked, and no proof exists
     EXPANDED = 1 << 10  #: every support of the fact has been looked at
     MARKED = 1 << 11  #: the next update will (over)delete it

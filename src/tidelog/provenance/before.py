@@ -1,6 +1,6 @@
 """What an engine remembers of the version before.
 
-What      : `Before`, renewed by every update, so that `cause` can tell what the last change did.
+What      : `Before`, renewed by every update, so that cause.py can tell what the last change did.
 Invariant : with the change and the present facts it describes the version before completely, as far as proofs go.
 Never     : no fact that the change has already.
 """

@@ -1,8 +1,8 @@
 """The two versions around an update, as the search for proofs asks about them.
 
 What      : `Present` is the version after the update, `Past` the one before; `Index` finds the facts of a change.
-Idea      : the version before is the present one without what came and with what went. Facts that are in both need no
-            reason here: whoever asks about a change wants to know what made the difference.
+Idea      : the version before is the present one without the inserted and with the deleted facts. Facts that are in
+            both versions need no reason here, because only the difference is to be explained.
 Invariant : `Past.matching` gives exactly the facts of the version before.
 Never     : no backend is imported; a change and something that answers patterns will do.
 """

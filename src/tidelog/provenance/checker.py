@@ -1,4 +1,4 @@
-"""Check a proof, without trusting whoever found it.
+"""Check a proof, without trusting the search that found it.
 
 What      : `check_proof` says what is wrong with a proof, if anything.
 Idea      : checking is easier than finding: the premises are given, so every variable of a rule's atoms is known at

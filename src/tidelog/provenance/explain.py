@@ -24,11 +24,11 @@ from tidelog.provenance.instances import Fact, Facts, Instance, instances
 from tidelog.provenance.proof import Proof
 
 MOST_FACTS = 100_000
-"""A search gives up after so many facts."""
+"""How many facts a search looks at before it gives up."""
 
 
 def explain(relation: str, values: tuple[Value, ...], rules: Iterable[Rule], facts: Facts) -> Proof | None:
-    """A shallowest proof of a fact; None if there is none."""
+    """A shallowest proof of a fact; None if it has no proof."""
     return _Search(tuple(rules), facts).prove((relation, values))
 
 

@@ -3,8 +3,15 @@
 What      : the executable specification; `ALGORITHMS` names every algorithm that maintains a materialisation, so that a
             harness can run any of them over the same updates.
 Idea      : no cleverness. Structure, letters and line numbers are the papers'; the fast code is tested against it.
+Source    : five papers (docs/papers.md has their titles, the fast modules, and the commands that print their tables).
+            Motik, Nenov, Piro, Horrocks 2015 (B/F): seminaive.py, dred.py, backward_forward.py. Illich, Glimm 2025
+            (Marking): backward_forward_marking.py, backward_forward_depth_first.py, dred_marking.py; `python -m
+            tidelog.reference.tables` prints Tables 1-3. Illich, Glimm 2023 (Fully dynamic): fully_dynamic.py and its
+            neighbours, counting.py, recursive_counting.py; `python -m tidelog.reference.interleavings` prints Examples
+            1-4. de Lima, Kramer, Apinis, Micinski 2024 (DYRE): zset.py, streams.py, operators.py, dyre.py and its
+            neighbours. Xu, Cure 2023 (ZodiacEdge): zodiacedge.py, over the graphs of `tidelog.analysis.hypergraph`.
 Invariant : all algorithms agree with `recompute` after every update.
-Never     : nothing outside the tests and `tables` imports this package.
+Never     : the fast code imports nothing from here; tests, benchmarks and tables.py do.
 """
 
 from tidelog.reference.algorithm import Algorithm

@@ -2,17 +2,18 @@
 
 What      : the three circuits of the paper; each takes a change of facts and a change of rules, both Z-sets, and
             answers with the change of the materialisation.
-Idea      : rules are data. A rewrite waits at a prefix of some rule's body; three joins move it on: `gatekeep` with the
-            directions, `product` with the facts, `ground` with the signals. Joins are bilinear, so every change of
-            facts or rules passes through them as a change.
+Idea      : rules are data. A rewrite waits at a prefix of some rule's body; three joins move it on, which the paper
+            calls gatekeep (with the directions), product (with the facts) and ground (with the signals). Joins are
+            bilinear, so every change of facts or rules passes through them as a change.
 Source    : de Lima et al. 2024, Figure 1 (naive), Figure 2 (incremental), Figure 3 (indexed), equations (1)-(4).
 Invariant : the sum of all answers is a set, and it is the least fixpoint of the rules over the facts (tests).
 Departures: 1. Figure 1 has one clock for updates and rounds, which lets a dead cycle support itself after a deletion
                (`single_clock` shows it). The naive circuit starts its rounds afresh for every update.
             2. The rounds end when no loop carries a change *and* no earlier update has one in a later round; the first
                zero, as printed, is too early.
-            3. `ground` also takes Sigma_0, so that a body without atoms works. Negation and aggregation are not linear:
-               they are incremental by definition (D . Q . I), over relations of lower strata (dyre_strata.py).
+            3. The join called ground also takes Sigma_0, so that a body without atoms works. Negation and aggregation
+               are not linear: they are incremental by definition (D . Q . I), over relations of lower strata
+               (dyre_strata.py).
 """
 
 from __future__ import annotations

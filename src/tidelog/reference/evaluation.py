@@ -5,7 +5,7 @@ What      : `instances(rule, views)` enumerates `H <- B1^X1, ..., Bn^Xn`: litera
 Idea      : literals are taken when they are ready: filters as soon as their variables are bound, then the atom with the
             fewest candidate facts. The order changes the cost, never the instances.
 Invariant : every instance is yielded exactly once; two instances of a rule differ in their substitution.
-Never     : no maintenance and no strata here; whoever calls chooses the views.
+Never     : no maintenance and no strata here; the calling algorithm chooses the views.
 
 Of several filters that are ready, those that cannot fail come first, then in the order of the rule; a guard such as
 `y != 0` protects the division after it.

@@ -1,7 +1,7 @@
 """The published counters of the Marking paper.
 
 What      : Tables 1-3 of Illich, Glimm 2025, and the counters of the authors' own program on single streams.
-Idea      : data only, so that `tables.py` and the tests compare with the same numbers.
+Idea      : data only, so that tables.py and the tests compare with the same numbers.
 Invariant : keys are (stream or table row, whether marks are used); values are named like the algorithms' counters.
 Never     : nothing measured by us is written here.
 """

@@ -134,7 +134,7 @@ class Tables:
         return run_stream(kind(self.program(stream)), read_stream(self._streams / f"{stream}.jsonl"), marking=marking)
 
     def means(self, kind: type[LookAheadAlgorithm], name: str, *, marking: bool) -> Counters:
-        """Our mean counters over the seeds of a row such as `trans_size10`."""
+        """Our mean counters over the seeds of a row; the row "trans_size10" has one stream per seed."""
         program, size = name.split("_")
         found = [self.count(kind, f"{program}_seed{seed}_{size}", marking=marking) for seed in SEEDS]
         return {counter: round(sum(each[counter] for each in found) / len(found)) for counter in COUNTERS}

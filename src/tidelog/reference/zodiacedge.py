@@ -3,8 +3,8 @@
 Idea       : every hyper-node keeps what its own rules derive (its IDB) and reads the explicit facts and the IDBs of its
              predecessors (its EDB). A change makes some hyper-nodes directly impacted; the plan visits what they
              reach, in topological order, and stops where nothing has changed.
-Source     : Xu, Cure, Algorithms 1-4 and section 4.4.3. The graph's part (Algorithm 1 lines 1-4, Algorithms 2-4) is
-             `analysis.hypergraph` and `analysis.rule_changes`; here are the facts.
+Source     : Xu, Cure 2023, Algorithms 1-4 and section 4.4.3. The graph's part (Algorithm 1 lines 1-4, Algorithms 2-4)
+             is `analysis.hypergraph` and `analysis.rule_changes`; here are the facts.
 Invariant  : the explicit facts and all IDBs together are the materialisation.
 Cost       : a hyper-node is redone as a whole, unless all it meets is a new rule.
 Departures : a change of explicit facts directly impacts the hyper-nodes that read their relations; successors are

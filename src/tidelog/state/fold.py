@@ -36,7 +36,7 @@ class StoredFacts:
 def fold(rows: pa.Table, base: int = 0) -> Iterator[StoredFacts]:
     """The facts that the rows leave, by relation; programs are left out.
 
-    So many rows at the beginning are the `base`: of these every fact has one row only, which says that it is there.
+    The first `base` rows are those of the base: there every fact has one row only, which says that it is there.
     """
     if not rows.num_rows:
         return

@@ -39,9 +39,9 @@ from tidelog.state.table import ROW_GROUP, File, Table
 from tidelog.state.versions import VersionInfo, digest, fingerprint, program_text
 
 FAN_OUT = 32
-"""So many files of changes of one level become one of the next."""
+"""When this many files of changes of one level have come together, they become one file of the next level."""
 LEAST_CHANGES = 100_000
-"""Below so many rows of changes no new base is written."""
+"""A new base is written only if there are at least this many rows of changes."""
 SOURCE = "updates"
 """The name of the stream that batches are counted in, unless another is given."""
 
@@ -137,7 +137,7 @@ class StateLog:
         return self._forget(stored_version(self._table, before).commit)
 
     def forget_all_but(self, commits: int) -> tuple[int, int]:
-        """As `forget`, but keep what so many of the last commits need."""
+        """As `forget`, but keep what the last `commits` commits need."""
         first = -1 if self._info is None else self._info.commit - commits + 1
         return self._forget(first) if first > self._table.commits()[0] else (0, 0)
 

@@ -36,7 +36,7 @@ _LOG = "_delta_log"
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 ROW_GROUP = 1 << 18
-"""About so many rows are written at a time."""
+"""About how many rows are written at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class File:
 
     @property
     def level(self) -> str:
-        """`base`, or `changes0`, `changes1`, ... for rows that were put together so many times."""
+        """`base`, or "changes" with a number: how often the rows of this file have been merged from smaller files."""
         return self.name.partition("-")[0]
 
 

@@ -1,5 +1,8 @@
 """The session we start is the one the design asks for, and a session that others started stays theirs."""
 
+from pathlib import Path
+from urllib.parse import urlsplit
+
 import pyarrow as pa
 import pytest
 
@@ -39,6 +42,12 @@ def test_settings_for_one_machine_do_not_leak_to_a_cluster():
     assert settings("local[2]")["spark.driver.host"] == "127.0.0.1"
     assert "spark.driver.host" not in settings("spark://host:7077")
     assert "spark.sql.shuffle.partitions" not in settings("yarn")
+
+
+def test_the_log_settings_that_java_is_given_are_there():
+    """Taught by a move of folders that left the file behind: Java says nothing about it and logs every warning."""
+    (option,) = settings("local[2]")["spark.driver.extraJavaOptions"].split()
+    assert Path(urlsplit(option.partition("=")[2]).path).is_file()
 
 
 def test_the_users_options_win():

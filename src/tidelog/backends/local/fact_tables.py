@@ -94,14 +94,14 @@ class LiveTable:
         return self.snapshot().to_pandas()
 
     def snapshot(self) -> LocalTable:
-        """The facts as they are now, for good."""
+        """The facts as they are now, in a table that later commits do not change."""
         with self._relation.latch:
             chosen = self._relation.select(OLD)
             return LocalTable(self._relation.rows[chosen], self._relation.arity, self._dictionary)
 
 
 def _encoded(fact: object, arity: int, dictionary: Dictionary) -> Array | None:
-    """The ids of a fact, or None if it has another shape or a constant that is nowhere."""
+    """The ids of a fact, or None if it has another shape or a constant that the dictionary does not have."""
     if not isinstance(fact, tuple | list) or len(fact) != arity:
         return None
     ids = dictionary.lookup(fact)

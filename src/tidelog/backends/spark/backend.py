@@ -139,7 +139,7 @@ class SparkBackend:
             if budget.limits.bytes is not None:
                 budget.check_bytes(store.near.nbytes)
             if store.supply.held > 2 * store.capacity.facts:
-                raise TooLargeError.about("all relations", store.capacity.facts)
+                raise TooLargeError.about("all relations", store.capacity.facts, "raise spark.tidelog.driver.facts")
 
         store.near.on_progress, store.bulk.limits = charge, budget.limits
         self._jobs.on_progress = budget.check_time

@@ -224,7 +224,7 @@ class SparkStore:
         """The facts, if none of them is large."""
         small, large = self._split(facts)
         if large:
-            raise TooLargeError.about(next(iter(large)), self.capacity.change)
+            raise TooLargeError.about(next(iter(large)), self.capacity.change, "raise spark.tidelog.driver.change")
         return small
 
     # -- versions ------------------------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ What      : `<a> <p> <b> .` is the fact p("a", "b"); `<a> <p> 25 .` is p("a", 25
 Idea      : one line, one fact, one regular expression.
 Invariant : every line is a fact, a comment or blank; all others are reported together.
 Never     : this is no RDF reader: prefixes, blank nodes, language tags and foreign data types are refused, because they
-            would lose what distinguishes them (see tidelog.rdf).
+            would lose what distinguishes them. (The sources of a pipeline read N-Triples: pipeline/sources/triples.py.)
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FLOATS = frozenset({"double", "float", "decimal"})
 
 
 def read_triples(text: str, source: str) -> tuple[Fact, ...]:
-    """The facts of all lines; raises ProgramError with every line that is none."""
+    """The facts of all lines; raises ProgramError with every line that is not a fact."""
     problems: list[Problem] = []
     facts = tuple(_facts(text, source, problems))
     raise_if_any(problems)

@@ -1,7 +1,7 @@
 """ZodiacEdge `.rules` files and their facts.
 
 What      : `read_rules` and `read_facts`.
-Source    : Xu and Cure, ZodiacEdge, section 4.5 (BIND, COMP, AGGREGATE) and appendices A to C (RS1, RS2, RS3).
+Source    : Xu, Cure 2023 (ZodiacEdge), section 4.5 (BIND, COMP, AGGREGATE) and appendices A to C (RS1, RS2, RS3).
 Idea      : `<p>` and `p` are the relation p and, among the terms, the symbol "p"; `?X` and `X` are the variable X.
             A fact `<a> <rdf:type> <C>` is the unary fact C("a"), as the paper's C(?s) says.
 Invariant : the program means what the paper says. `AGGREGATE(B) ON x WITH f(t) AS z` has a result for every x for which

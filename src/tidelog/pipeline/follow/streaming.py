@@ -78,7 +78,7 @@ def stopping() -> Iterator[threading.Event]:
 
 
 class _Batches:
-    """The function that Spark calls, with a memory for its failure and a lock for whoever wants to stop."""
+    """The function that Spark calls for every batch; it remembers a failure, and makes a stop wait for the batch."""
 
     def __init__(self, process: Process, stop: threading.Event) -> None:
         self._process, self._stop = process, stop

@@ -33,7 +33,7 @@ ROW = T.StructType([T.StructField(name, T.StringType()) for name in ("op", "rela
 """The columns of updates that come as rows; `values` is a JSON array, for rules an array with their text or name."""
 
 MOST_FILES = 1000
-"""So many files at most make a micro-batch, so that it fits the driver."""
+"""The most files of a micro-batch, so that it fits the driver."""
 
 _SOURCE = "updates"
 _LEADING = {"insert": "insert", "delete": "delete", "add_rules": "add_rules", "add_rule": "add_rules",
@@ -61,7 +61,7 @@ def stream_of(spark: SparkSession, source: UpdateSource) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What becomes one version: transactions in order, and the lines that are none."""
+    """What becomes one version: transactions in order, and the lines that are no transaction."""
 
     lines: tuple[Line, ...]
     rejects: tuple[Reject, ...]
@@ -218,7 +218,7 @@ def _whole_files(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, int]]:
 
 
 def _rows(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, int]]:
-    """Rows as lines of an update file; those that are no update become lines that are none either, to be rejected."""
+    """Rows as lines of an update file; a row that is no update becomes a line that is rejected like any other."""
 
     def place(row: dict[str, Any]) -> tuple[Any, ...]:
         number = row["number"]

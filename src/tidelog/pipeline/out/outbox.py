@@ -29,7 +29,7 @@ class Outbox:
         folder.mkdir(parents=True, exist_ok=True)
 
     def put(self, version: int, rows: pa.Table) -> None:
-        """Write the rows of a version down for good."""
+        """Write the rows of a version to the disk."""
         target = self._folder / f"{version}{_ENDING}"
         partial = target.with_suffix(".partial")
         feather.write_feather(rows, str(partial), compression="zstd")
@@ -38,7 +38,7 @@ class Outbox:
         partial.replace(target)
 
     def put_whole(self, version: int) -> None:
-        """Note that all facts of a version are its change: no rows, since whoever publishes it has the facts."""
+        """Note that all facts of a version are its change; rows are not written, because the engine has the facts."""
         with (self._folder / f"{version}{_WHOLE}").open("wb") as file:
             os.fsync(file.fileno())
 

@@ -64,7 +64,7 @@ def _change_sink(spark: SparkSession, sink: Sink, out: TextIO) -> ChangeSink:
 
 
 class FolderOfChanges:
-    """A folder with one folder per version: a table partitioned by version, for whoever reads with Spark."""
+    """A folder with one folder per version: to Spark, a table partitioned by version."""
 
     def __init__(self, spark: SparkSession, sink: Sink) -> None:
         self._spark, self._sink = spark, sink
@@ -122,7 +122,7 @@ class ConsoleChanges:
 
 
 class RelationSink:
-    """Whole relations, written at most every so many seconds and when a run ends."""
+    """Whole relations, written when a run ends and, during a run, not more often than the sink's `every` seconds."""
 
     def __init__(self, spark: SparkSession, sink: Sink, out: TextIO) -> None:
         self._spark, self._sink, self._out = spark, sink, out
@@ -197,7 +197,7 @@ def _write(frame: DataFrame, sink: Sink, path: str) -> None:
 
 
 def _forget(folder: str, version: int, keep: int) -> None:
-    """Remove all but the last versions of a local folder; elsewhere whoever owns the storage decides."""
+    """Remove all but the last versions of a local folder; in other storage nothing is removed."""
     if "://" in folder:
         return
     versions = sorted(

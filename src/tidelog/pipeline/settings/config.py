@@ -31,7 +31,7 @@ Options = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Keep the records whose column compares so with a value."""
+    """Keep the records whose column compares with the value as the operator says."""
 
     column: str
     op: str

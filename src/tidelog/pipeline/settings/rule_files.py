@@ -4,7 +4,7 @@ What      : `read_programs` reads several files as one checked program; `strange
             no program knows.
 Idea      : what the files said last is part of the stored state (state/programs.py); so a change of the files and the
             version that follows from it are committed together.
-Invariant : a strange relation is worth a note and no error: rules that know it may come through the stream.
+Invariant : a relation that no program knows gets a note, not an error: rules about it may come through the stream.
 Never     : nothing is compared with the state or applied here.
 """
 

@@ -137,7 +137,7 @@ def _no_constants(records: Records, number: int, source: FactSource, kind: T.Dat
 
 
 def _typed(records: Records, number: int, name: str, kind: str, source: FactSource) -> tuple[Column, Column]:
-    """One field as a column of constants, and the reason why it is none."""
+    """One field as a column of constants, and the reason where a value is no constant."""
     field = F.col(f"f{number}")
     missing = F.when(field.isNull(), f"{name} has no value")
     wrong = F.lit(f"{name} is no {kind}")

@@ -141,7 +141,7 @@ def _fields(count: int, with_nulls: bool) -> list[Column]:
 
 
 def _strings(count: int) -> str:
-    """A schema of so many strings, and a place for the text of what is malformed."""
+    """A schema of `count` strings, and a column for the text of a malformed line."""
     return ", ".join([*(f"f{number} string" for number in range(1, count + 1)), "corrupt string"])
 
 

@@ -6,7 +6,7 @@ Idea      : the grammar of a line is regular; one expression, compiled once in t
 Source    : RDF 1.1 N-Triples, W3C Recommendation, section 7 (grammar).
 Invariant : a term keeps its spelling, with brackets, quotes, language and data type, so that different terms stay
             different constants. A line that the grammar does not allow is a bad record; comments and blank lines are
-            none.
+            left out.
 Departures: two spellings of one term (an escape and its character) stay two constants; write files in canonical form.
 Never     : no prefixes and no base: that is Turtle.
 """

@@ -1,8 +1,8 @@
 """Arithmetic, order and aggregation on ids, compiled.
 
 What      : kernels that compute on the payloads of constants; language/values.py is their definition.
-Idea      : a kernel does what is common and sure. Every instance that may raise, or that needs more than 64 bits to be
-            decided, is *deferred*: marked, and computed by language/values.py itself, which raises the same error.
+Idea      : a kernel does what is common and cannot fail. A computation that may raise, or that needs more than 64 bits
+            on the way, is *deferred*: the kernel marks it, and language/values.py computes it (or raises its error).
 Invariant : what is not deferred equals what language/values.py gives (tests/backends/local/test_functions.py).
 Never     : no constants are added here; results are kinds and payloads (see functions.py).
 """
@@ -36,7 +36,7 @@ def as_float(payload: Int) -> Float:
 
 @compiled
 def as_payload(number: Float) -> Int:
-    """The bits of a float, as a payload; one zero only."""
+    """The bits of a float, as a payload; -0.0 becomes 0.0."""
     return np.float64(number + 0.0).view(np.int64)
 
 
@@ -82,7 +82,7 @@ def truncated(a: Int, b: Int) -> Int:
 
 @compiled
 def whole(function: Int, a: Int, b: Int) -> tuple[bool, Int]:
-    """Integer arithmetic: whether it is sure, and the result."""
+    """Integer arithmetic: whether the kernel could do it, and the result."""
     if function == ADD:
         return (True, a + b) if adds(a, b) else (False, np.int64(0))
     if function == SUBTRACT:
@@ -99,7 +99,7 @@ def whole(function: Int, a: Int, b: Int) -> tuple[bool, Int]:
 
 @compiled
 def raised(base: Int, exponent: Int) -> tuple[bool, Int]:
-    """An integer power by repeated multiplication; more than 63 steps always need the definition."""
+    """An integer power by repeated multiplication; more than 63 steps are left to language/values.py."""
     result = np.int64(1)
     if exponent < 0 or exponent > 63:
         return False, result
@@ -112,7 +112,7 @@ def raised(base: Int, exponent: Int) -> tuple[bool, Int]:
 
 @compiled
 def floating(function: Int, a: Float, b: Float) -> Float:
-    """Float arithmetic; NaN where the definition decides."""
+    """Float arithmetic; NaN where language/values.py must decide."""
     if function == ADD:
         return a + b
     if function == SUBTRACT:
@@ -135,7 +135,7 @@ def arithmetic(
     out_payloads: Array,
     deferred: Array,
 ) -> None:
-    """`left function right` for every pair of ids; pairs that are not sure are marked in `deferred`."""
+    """`left function right` for every pair of ids; pairs left to language/values.py are marked in `deferred`."""
     for position in range(lefts.size):
         left, right = lefts[position], rights[position]
         if kinds[left] == KIND_INT and kinds[right] == KIND_INT:
@@ -154,7 +154,7 @@ def arithmetic(
 
 @compiled
 def order(left: Int, right: Int, kinds: Array, payloads: Array, heap: Array, offsets: Array) -> Int:
-    """LESS, EQUAL or GREATER; NO_ORDER if there is none or the definition must decide."""
+    """LESS, EQUAL or GREATER; NO_ORDER if the two have no order, or if language/values.py must decide."""
     a, b = payloads[left], payloads[right]
     kind, other = kinds[left], kinds[right]
     if kind == other:
@@ -271,7 +271,7 @@ def summaries(
     out_payloads: Array,
     deferred: Array,
 ) -> None:
-    """Sum, mean or median of every group of integers, and what is exact without fsum of groups of floats."""
+    """Sum, mean or median of every group of integers; for groups of floats only what needs no exact summation."""
     for group in range(bounds.size - 1):
         start, stop = bounds[group], bounds[group + 1]
         kind = group_kind(values, start, stop, kinds) if start < stop else -1

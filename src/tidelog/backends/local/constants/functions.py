@@ -107,7 +107,7 @@ def _arithmetic(dictionary: Dictionary, function: str, columns: Sequence[Array])
 
 
 def _sign(dictionary: Dictionary, function: str, column: Array) -> Array:
-    """`neg` and `abs`, which are sure for all numbers but the least integer."""
+    """`neg` and `abs`, which kernels can do for all numbers but the least integer."""
     turn = np.negative if function == "neg" else np.abs
     kinds, payloads = dictionary.kinds[column], dictionary.payloads[column]
     deferred = (kinds > KIND_FLOAT) | ((kinds == KIND_INT) & (payloads == definition.INT_MIN))

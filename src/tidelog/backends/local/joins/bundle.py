@@ -2,8 +2,8 @@
 
 What      : packs the programs of several executables into common arrays; `matches` runs them one after the other over
             the same driving rows, `proved` asks which rows are the head of an instance of any of them.
-Idea      : a small update meets a dozen rules, and most of them give nothing; calling a kernel for each costs more than
-            all of its work.
+Idea      : a small update meets a dozen rules, and most of them derive nothing. A kernel call for each of them would
+            cost more than all the joining.
 Invariant : a program gives the same matches in the same order as its executable. What does not fit into the table, or
             is still not done when the call has looked at many candidates, is left to the executable, from the start.
 Never     : no arithmetic: executables that have some are refused by `is_simple`.
@@ -28,7 +28,7 @@ MOST_DRIVING = 4096
 """With more driving rows the price of a call no longer matters, and a table of one program may be large."""
 _TABLE = 1 << 16
 _FUEL = 1 << 24
-"""How many candidates all programs of a call may look at together before whoever watches over budgets is asked."""
+"""How many candidates all programs of a call may look at together before the budget is asked again."""
 _LOADS, _CODE, _STARTS, _REGISTERS, _CHOSEN = 0, 2, 4, 6, 8
 UNFINISHED = -1
 _STATE = len(machine.START)
@@ -45,7 +45,7 @@ def _run_one(
     table: Array,
     scratch: Array,
 ) -> tuple[Int, bool, Int]:
-    """Run one program of the bundle from the start: how many rows it writes, whether that is all, and the work."""
+    """Run one program from the start: how many rows it wrote, whether it finished, how many candidates it looked at."""
     loads = arrays[0][part[_LOADS] : part[_LOADS + 1]]
     code = arrays[1][part[_CODE] : part[_CODE + 1]]
     steps = arrays[2][part[_STARTS] : part[_STARTS + 1]]
@@ -139,9 +139,9 @@ class Proofs(NamedTuple):
     """What a bundle says about rows that may be heads of instances."""
 
     proved: Array
-    """Which rows are."""
+    """Which of the rows are heads of instances."""
     hits: list[tuple[Executable, int]]
-    """How many an executable was the first to prove."""
+    """By executable, how many rows it was the first to prove."""
     unfinished: list[Executable]
     """Executables that have to run by themselves over the rows that are not proved."""
     looked: Array
@@ -212,7 +212,7 @@ class Bundle:
 
     @property
     def scans(self) -> bool:
-        """Whether a program goes through a whole relation."""
+        """Whether a program scans a whole relation."""
         return bool(self._scanning)
 
     def ready(self) -> Programs:

@@ -1,7 +1,7 @@
 """Which plans a call of the store runs, and over which rows.
 
 What      : for facts that drive, rules as a whole and heads to be proved: the executables and their driving rows; and
-            the same as plans, for a supply (supply.py) that has to know before they run.
+            the same as plans, for a supply (local/supply.py) that has to know before they run.
 Idea      : a call names facts and a stage; what it comes down to is a list of executables, which is the same whether
             they run or are announced.
 Invariant : every rule and literal that the facts can drive is there once.

@@ -100,7 +100,7 @@ class Executable:
 
     @property
     def scans(self) -> bool:
-        """Whether the plan goes through a whole relation."""
+        """Whether the plan scans a whole relation."""
         return any(segment.scans for segment in self._segments)
 
     def pack(self) -> tuple[Array, Array, Array, Array, Array]:
@@ -113,7 +113,7 @@ class Executable:
         self._segments[0].code = code
 
     def note_sizes(self) -> None:
-        """Write the sizes of the relations that are gone through into the program."""
+        """Write the sizes of the relations that the program scans into it."""
         for segment in self._segments:
             self._note_sizes(segment)
 
@@ -123,7 +123,7 @@ class Executable:
             self._refresh(segment)
 
     def is_futile(self) -> bool:
-        """Whether an atom's relation holds nothing at all: then there is no instance, and no index is worth making."""
+        """Whether an atom's relation is empty: then the rule has no instance, and no index should be made for it."""
         return any(not relation.count for relation in self._joined)
 
     def heads(self, driving: Array) -> Iterator[Array]:
@@ -172,7 +172,7 @@ class Executable:
                 yield table
                 continue
             passed = self._arithmetic(segment.arithmetic, table)
-            if is_last or not len(passed):  # nothing is passed on as well: whoever watches over budgets is asked then
+            if is_last or not len(passed):  # an empty table is passed on, too, so that the budget is asked
                 yield _stacked([self._column(passed, register) for register in chosen], len(passed))
             else:
                 yield from self._run(number + 1, passed, chosen, limit)

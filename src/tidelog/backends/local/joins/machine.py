@@ -6,7 +6,7 @@ Idea      : fused nested index loops with nothing materialised in between; becau
             compiles nothing. When the table is full the machine stops and later resumes where it was.
 Invariant : matches come in a fixed order, each once. Rows may be appended to relations and tables may grow between
             two calls: cursors are row numbers, and a ring is walked to what was its last row at the start.
-Never     : no arithmetic (functions.py), no insertion (relation_kernels.py), no Python objects.
+Never     : no arithmetic (constants/functions.py), no insertion (relations/relation_kernels.py), no Python objects.
 
 A step is a block of integers: operation, address of the rows, arity, address of the marks, care, want, address of the
 slots, room, address of the links, number of rows, row register (or -1), number of key pairs, number of actions, then
@@ -32,7 +32,7 @@ BIND, CHECK = 0, 1
 POSITION, DEPTH, EMITTED, ENTERING, LOOKED = 0, 1, 2, 3, 4
 START = (0, -1, 0, 0, 0)
 FUEL, UNLIMITED = 1 << 26, 1 << 62
-"""How many candidates a run looks at if nothing else stops it, and a limit of matches that is none."""
+"""How many candidates a run looks at before it stops, and the limit of matches that means "no limit"."""
 
 _WORD = np.int64(0xFFFFFFFF)
 
@@ -259,7 +259,7 @@ def run(
     `state` holds the driving position, the depth (-1 between driving rows), the matches written for this driving row,
     whether the step at that depth begins, and how many candidates were looked at; the run is done when the position is
     the number of driving rows. At most `limit` matches are written per driving row. A run also stops after about `most`
-    candidates, so that whoever watches over budgets is asked now and then. `cursors` has two entries per step.
+    candidates, so that the budget can be asked. `cursors` has two entries per step.
     """
     steps, room = starts.shape[0], table.shape[0]
     position, depth, emitted, entering = state[POSITION], state[DEPTH], state[EMITTED], state[ENTERING] != 0

@@ -144,7 +144,7 @@ class Preparation:
         return found
 
     def rivals(self, relation: str, matching: Matching) -> Crew | None:
-        """As the crew of heads, but with other orders of joins; None if there is not one rule that has another."""
+        """As the crew of heads, but with other orders of joins; None if no rule has another order."""
         key = (relation, matching)
         if key not in self._rivals:
             usual = [one.plan for one in self._simple(relation, matching)]

@@ -26,7 +26,8 @@ _ONLY = np.zeros(1, np.int64)
 def first_of_each(table: Array, columns: Sequence[Column]) -> Array:
     """Positions of driving facts of a negated atom, one per combination of the columns that matter.
 
-    Several facts can block the same instances where the atom has variables of its own.
+    In `!p(x, y)` with a `y` that occurs nowhere else, the facts p(1, 2) and p(1, 3) block the same instances: one of
+    them is enough.
     """
     kept = [at for at, column in enumerate(columns) if not isinstance(column, Ignore)]
     if len(kept) == len(columns) or len(table) < 2:

@@ -4,9 +4,9 @@ What      : drives a bundle with facts of a relation whose heads are facts of th
             heads, passes marks on, and goes on with the heads that were found.
 Idea      : an update that reaches a few facts through many rounds spends its time between kernels; here it stays
             inside one. See maintenance/rounds.py for what a round is.
-Invariant : a round is done wholly or not at all, except that its driving facts may have their marks for driving, which
-            giving again changes nothing. Arrays never grow here; a round that needs more room is left to the caller.
-Never     : no bundle that goes through whole relations, because these grow meanwhile.
+Invariant : a round is done wholly or not at all. (Only the marks of its driving facts may be set already; setting them
+            again changes nothing.) Arrays never grow here; a round that needs more room is left to the caller.
+Never     : no bundle that scans whole relations, because these grow meanwhile.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tidelog.planning.views import Mark, View
 
 _MOST_FOUND, _LEAST_ROOM = 1 << 13, 1 << 4
 _FUEL = 1 << 16
-"""How many candidates a call looks at before it lets others ask whether to go on."""
+"""How many candidates a call looks at before it returns, so that the budget can be asked."""
 _NOW = int(Mark.NOW)
 _CARE, _WANT, _FOUND, _ADD, _REMOVE, _AFTER, _IS_OPEN = range(7)
 
@@ -34,9 +34,9 @@ def _sweep(
     reached: Array, count: Int, room: Int, parts: Array, order: Array, arrays: tuple[Array, ...], totals: Array,
     table: Array, lent: tuple[Array, ...], how: Array,
 ) -> tuple[Int, Int, Int]:  # fmt: skip
-    """Rounds from the first `count` of the facts reached on, to which those found are added.
+    """Run rounds, beginning with the first `count` facts of `reached`; the heads of each round are added there.
 
-    Returns how many rounds were done, and from where to where the facts are that drive the next round.
+    Returns how many rounds were done, and the first and last position in `reached` of the facts that drive the next.
     """
     rows, marks, slots, indexes, counters, journal, ahead = lent
     start, stop, rounds, fuel = np.int64(0), np.int64(count), np.int64(0), np.int64(_FUEL)
@@ -82,7 +82,7 @@ class Swept(NamedTuple):
 
 
 def sweep(bundle: Bundle, relation: Relation, driving: Array, heads: View, passing: Passing, table: Array) -> Swept:
-    """As many rounds as can be done at once; perhaps none."""
+    """As many rounds as fit into one kernel call, perhaps not even one."""
     count, room = len(driving), min(_MOST_FOUND, max(_LEAST_ROOM, relation.count))
     programs, epoch = bundle.ready(), relation.epoch  # makes the indexes, which are lent with everything else
     lent = relation.lend(count, room, heads, baring=not passing.numbers[1] & _NOW)

@@ -1,7 +1,7 @@
 """Tables of a rule as they come, under watch.
 
 What      : `watched` hands tables on; budgets are asked before the first and after each, and errors name the rule.
-Idea      : a join may work for long without giving anything; whoever waits for it must be able to stop.
+Idea      : a join may run for long before it gives a table, so the budget must be able to stop it in between.
 Invariant : the tables are those of the source, in order.
 Never     : no facts are looked at.
 """

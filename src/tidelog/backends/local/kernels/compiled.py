@@ -1,10 +1,11 @@
 """How kernels are compiled.
 
-What      : one decorator, `compiled`, that turns a typed Python function into a Numba kernel cached on disk.
-Idea      : kernels compile when they are first called and are loaded from the cache by every later process, so that
-            importing this package stays cheap; they release the interpreter lock, because they touch arrays only.
-            They own no memory: whoever calls a kernel holds the arrays and hands it its scratch space as well, and so
-            no kernel counts references, which would cost more than the work when an inner kernel is called per row.
+What      : three decorators that turn a typed Python function into a Numba kernel. `compiled` is the usual one;
+            `allocating` is for kernels that make arrays; `woven` is for small parts that are copied into other kernels.
+Idea      : a kernel compiles when it is first called, and later processes load it from a cache on disk, so importing
+            this package stays cheap. Kernels release the interpreter lock, because they touch arrays only. A `compiled`
+            kernel makes no arrays: its caller holds them, scratch space included. So it counts no references, which
+            would cost more than the work itself when an inner kernel is called once per row.
 Invariant : division follows IEEE in kernels (no Python exceptions inside); callers check before they divide.
 Never     : no kernel lives here. Numba does not see changes of a kernel that another module's kernel calls: after
             editing an inner kernel, remove the `__pycache__/*.nb*` files of its callers.

@@ -4,7 +4,7 @@ What      : compiled look-up and insertion for open-addressing tables whose slot
 Idea      : the tag is the key itself when the key is one column (no second look), and 31 bits of its hash otherwise
             (the row then confirms). A table has one slot per distinct key; rows with the same key form a ring through
             `links`, in the order in which they were stored. A slot points at the last row of its ring, whose link is
-            the first. So a table can grow, and rings can get longer, without disturbing anybody who walks one.
+            the first. So a table can grow, and rings can get longer, while a join walks through a ring.
 Invariant : at most 5/8 of the slots are used; -1 marks an empty slot.
 Never     : no marks and no views here.
 

@@ -3,8 +3,8 @@
 What      : the counts of the stages that a strategy keeps counts for, with commit and rollback.
 Idea      : counts are changed in place and every change hands back what undoes it; the set of counted stages is a value
             that is replaced, so that a rollback takes the former one back.
-Invariant : after a rollback everything is as at the last commit. Whoever maintains a relation of a counted stage in
-            another way, or as part of another stage, stops its counting first.
+Invariant : after a rollback everything is as at the last commit. If a relation of a counted stage is maintained by
+            another strategy, or becomes part of another stage, its counting is stopped first.
 Never     : no count is made here (derivation_counts.py), and nothing is known of rules.
 """
 
@@ -35,7 +35,7 @@ class Counted:
         return (pair for counted in self._stages.values() for pair in counted.items())
 
     def start(self, stage: frozenset[str]) -> None:
-        """Count a stage, from no counts and no ranks on."""
+        """Begin to count a stage; no fact of it has a count or a rank yet."""
         self.stop(stage)
         self._stages = {**self._stages, stage: {}}
 
@@ -65,7 +65,7 @@ class Counted:
         self._undo.append(self.of(relation).rank(facts, round_number))
 
     def due(self, facts: Iterable[tuple[Relation, Array]]) -> tuple[int, LocalFacts, LocalFacts, LocalFacts]:
-        """The facts that have to leave or enter the least round in which one has to, and the others."""
+        """The least round that a fact has to leave or enter; the facts that leave it, enter it, and come later."""
         number, *moves = counting.due({relation.name: (self.of(relation), rows) for relation, rows in facts})
         leaving, entering, later = map(LocalFacts, moves)
         return number, leaving, entering, later

@@ -5,7 +5,7 @@ What      : for every fact of a counted relation its rank (the round in which it
 Idea      : a count belongs to a cell (fact, round); cells are rows of a small relation of their own, indexed by fact,
             so that counting is one store and one addition per instance.
 Invariant : counts never go below zero and never overflow; both raise. Everything can be undone until the commit.
-Never     : no decision what a rank means (maintenance/counting.py).
+Never     : no fact enters or leaves because of a count (maintenance/counting.py decides that).
 """
 
 from __future__ import annotations
@@ -116,7 +116,10 @@ class Counts:
         return first
 
     def tidy(self) -> None:
-        """Between transactions: forget cells without a count when they are many, which takes as many changes."""
+        """Between transactions: remove cells whose count is 0, if they are many.
+
+        A change emptied each of them, so this costs no more than those changes did.
+        """
         size = self._cells.count
         if 2 * self._churn <= max(size, _LEAST_GARBAGE):
             return
@@ -130,7 +133,7 @@ class Counts:
         self._relation.on_move = self.moved
 
     def follow_no_longer(self) -> None:
-        """Whoever is told about moves is kept in memory."""
+        """Be told no more. (As long as the relation tells these counts about moves, they stay in memory.)"""
         self._relation.on_move = None
 
     def moved(self, destinations: Array) -> None:
@@ -154,7 +157,10 @@ class Counts:
 
 
 def due(counted: dict[str, tuple[Counts, Array]]) -> tuple[int, dict[str, Array], dict[str, Array], dict[str, Array]]:
-    """Facts whose rank is not their first round: the least such round, who leaves it, who enters it, who is later."""
+    """Facts whose rank is not their first round.
+
+    Gives the least such round, the facts that leave it, the facts that enter it, and those that come later.
+    """
     found: dict[str, tuple[Array, Array, Array]] = {}
     for name, (counts, facts) in counted.items():
         rows = distinct(facts)

@@ -151,7 +151,7 @@ class Relation:
     def lend(self, given: int, room: int, view: View, *, baring: bool) -> tuple[Array, ...]:
         """The arrays for a kernel that marks `given` rows by itself, and finds or stores as many as there is room for.
 
-        `baring` tells that it may leave rows without a mark of those that are present.
+        `baring` says that it may take the last mark of presence (NOW or NEXT) from a row.
         """
         self._reserve_journal(given + room)
         if not view.want:
@@ -206,7 +206,10 @@ class Relation:
         return self.rows.take(chosen, axis=0)
 
     def frozen(self, chosen: Array) -> Array:
-        """The chosen rows for somebody who keeps them: not copied if they are most of what would be kept with them."""
+        """The chosen rows in a table that outlives this transaction.
+
+        They are copied only if a view would keep many rows in memory that are not chosen.
+        """
         return self.table(chosen) if 2 * len(chosen) > self.count else self.rows.take(chosen, axis=0)
 
     def select(self, view: View) -> Array:
@@ -327,5 +330,5 @@ def _empty_table(rows: int) -> Array:
 
 
 def _more(capacity: int) -> int:
-    """The next capacity: fourfold, as moving costs more than room, which is no memory before it is used."""
+    """The next capacity: fourfold. Moving rows is expensive; room is cheap, because it takes no memory until used."""
     return capacity * 4 if capacity < _LARGE else capacity * 2

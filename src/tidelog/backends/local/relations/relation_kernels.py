@@ -2,7 +2,7 @@
 
 What      : finding and storing rows, giving and taking marks, collecting rows by view.
 Idea      : a relation's full rows are themselves the keys of a hash table (row_table.py), so every row is stored once;
-            marks tell in which sets it is, and a stored row without marks is simply in none.
+            marks tell in which sets it is; a stored row without marks is in no set.
 Invariant : every row whose marks change inside a transaction is in the journal once (mark TOUCHED).
 Never     : no growth here: relation.py makes room before it calls.
 """

@@ -1,12 +1,12 @@
 """The hash table over the full rows of a relation, compiled.
 
-What      : finds the row equal to a given one; entering new rows.
-Idea      : a slot is 32 bits, 0 if it is empty: below, as many bits as the table's size has, the row number plus one;
-            above, a few bits of the row's hash, which tell most other rows apart without a look at them. What remains
-            is confirmed by the row itself. So the table is small, and a row that is not there yet, the common case
-            while a large result grows, costs one memory access. Rows are looked up by the block: their slots are sent
-            for first, then the rows that the slots name, so that these accesses overlap. A row of two columns, of which
-            large results mostly consist, is handled as one 64-bit word.
+What      : finds the row equal to a given one; enters new rows.
+Idea      : a slot has 32 bits. An empty slot is 0. In a table of 2^k slots the lower k bits are the row number plus
+            one; the upper bits are a part of the row's hash. Most rows that differ are told apart by these upper bits,
+            without reading the row; where they agree, the rows are compared. So the table is small, and to find that a
+            row is not there yet, the common case while a large result grows, takes one memory access. Rows are looked
+            up in blocks: first the slots of the block are prefetched, then the rows that the slots name, so that the
+            accesses overlap. A row of two columns, the commonest in large results, is handled as one 64-bit word.
 Invariant : at most 3/4 of the slots are used, and so every row number plus one is less than their number.
 Never     : no growth here: relation.py makes room before it calls.
 """

@@ -6,8 +6,8 @@ Idea      : a fact goes to the shard of one of its columns, so that facts that j
             fact, which balances whatever the data are; or everywhere. A *hot* key, one that owns a large part of the
             facts, is split: one side of its joins is spread over all shards, the other goes everywhere.
 Source    : the skew join of Xu et al. 2008 ("Handling data skew in parallel joins in shared-nothing systems").
-Invariant : the same fact goes to the same shards, whoever computes it and however often: a multiplicative hash modulo
-            a prime that fits 62 bits, because Spark's arithmetic raises on overflow.
+Invariant : a fact goes to the same shards whether Spark or NumPy computes them, in every run. (The hash multiplies
+            modulo a prime that fits 62 bits, because Spark's arithmetic raises on overflow.)
 Never     : no rules and no session.
 """
 

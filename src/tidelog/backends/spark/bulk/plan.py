@@ -32,9 +32,10 @@ _EXIT, _RECURSIVE, _AT_HOME = 0.5, 1.0, 0.25
 
 @dataclass(frozen=True)
 class Sizes:
-    """What the planner knows about data: facts per relation below, and about how many per own pattern.
+    """What the planner knows about data: facts per relation below the stage, and about how many per pattern.
 
-    A relation below with at most `small` facts, and an own pattern with at most `few`, are given to every shard.
+    A *pattern* is an atom over a relation of the stage, up to its variables: `t(x, 4, y)` and `t(u, 4, v)` are one.
+    A relation below with at most `small` facts, and a pattern with at most `few`, are given to every shard.
     """
 
     facts: Mapping[str, int]
@@ -45,7 +46,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class BulkPlan:
-    """A stage as shards run it. `whole` are the relations that every shard has in full."""
+    """A stage as shards run it. `whole` are the relations that every shard has whole."""
 
     stage: Stage
     whole: frozenset[str]
@@ -164,7 +165,7 @@ class _Layouts:
         return max(found, key=lambda option: option.worth, default=None)
 
     def _meeting(self, rule: LoweredRule, large: Sequence[int], keys: Mapping[str, int | None]) -> _Layout | None:
-        """The best way in which the given atoms are partitioned and every other is had in full."""
+        """The best layout in which the given atoms are partitioned and the others are at every shard."""
         head = self._home_variable(rule.head, keys)
         if len(large) == 1:
             return self._alone(rule, large[0], keys, head)
@@ -211,7 +212,7 @@ class _Layouts:
         return self._spread(rule, deliveries, variable == head, _AT_HOME if at_home else 0.0)
 
     def _spread(self, rule: LoweredRule, deliveries: dict[int, Delivery], is_local: bool, bonus: float) -> _Layout:
-        """With the other atoms of the stage, which are small, at every shard."""
+        """The layout, with the other atoms of the stage, which are small, at every shard."""
         for at, literal in enumerate(rule.body):
             if isinstance(literal, Atom) and at not in deliveries and literal.relation in self._own:
                 deliveries[at] = Delivery("", literal.relation, None, self.pattern(literal), is_everywhere=True)

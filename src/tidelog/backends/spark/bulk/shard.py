@@ -70,7 +70,7 @@ class Shard:
     # -- facts come and go -------------------------------------------------------------------------------------------
 
     def know(self, name: str, facts: Ids) -> None:
-        """Store facts that drive nothing: relations had in full, and what earlier rounds have dealt with."""
+        """Store facts that drive nothing: relations that every shard has, and facts that earlier rounds have driven."""
         self._add(name, facts, Mark.NOW)
 
     def receive(self, name: str, facts: Ids) -> None:

@@ -1,6 +1,6 @@
 """Where shards keep their facts between rounds.
 
-What      : a folder per run: the facts every shard has in full, the facts given to each shard at first, those that it
+What      : a folder per run: the relations that every shard has, the facts given to each shard at first, those that it
             got or derived by round, and what it sent in each round, as Arrow files.
 Idea      : a round reads the folder and adds to it, so nothing that a lost executor held is needed, no lineage grows,
             and only facts that move go through Spark's exchange.

@@ -1,8 +1,8 @@
 """Rules as shards run them: over ids, or over integers where a rule computes.
 
 What      : constants become the ids that facts carry; a rule that only compares for equality never needs values.
-Idea      : small integers are their own ids (ids.py), so arithmetic and order on integers need no dictionary either.
-            Anything else behind a number (a string's order, a float's sum) is for another path.
+Idea      : small integers are their own ids (values/ids.py), so arithmetic and order on integers need no dictionary
+            either. Anything else behind a number (a string's order, a float's sum) is for another path.
 Invariant : `over_ids` gives None rather than rules that a shard could evaluate wrongly; columns listed in `numeric`
             must hold small integers only, which the shard checks.
 Never     : no data.

@@ -1,9 +1,9 @@
 """What Spark's tasks do in bulk work: functions from Arrow batches to Arrow batches.
 
 What      : `Work` is all that a task has to know, as plain data; its methods run inside `mapInArrow`.
-Idea      : one task is one shard. Facts travel as (shard, tag, c0, c1, ...), the tag being the number of a delivery.
-            A worker that keeps its process keeps its shard too: a round that finds the state of the round before in
-            memory need not read it again; if it does not (another worker, a repeated task), the files have it.
+Idea      : one task is one shard. Facts travel as (shard, tag, c0, c1, ...), the tag being the number of a delivery. A
+            worker process keeps its shard in memory for the next round. If another worker, or a repeated task, gets the
+            shard, it reads the shard's state from the files.
 Invariant : the files of a round follow from the facts received and from the files of earlier rounds.
 Never     : no session and no engine objects; what a task reports are rows with a negative tag.
 """
@@ -111,7 +111,7 @@ class Work:
                     yield from table.to_batches(max_chunksize=_BATCH)
 
     def results(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The facts whose home the shards, by number, are, and which were not given to them at first."""
+        """For the shards given by number, the facts that are at home there and were not given to them at first."""
         assert self.files is not None
         homes = [tag for tag, delivery in enumerate(self.plan.deliveries) if delivery.name == delivery.source]
         for batch in batches:

@@ -1,7 +1,7 @@
 """What bulk planning has to know about data: sizes, patterns, hot keys.
 
-What      : counts relations whose size nobody knows and patterns of the stage's own facts, in one job; finds keys
-            that own so large a part of the facts that one shard would do most of the work.
+What      : counts relations of unknown size, and patterns of the stage's own facts, in one job; finds *hot* keys, which
+            have so many facts that the one shard with the key would do most of the work.
 Invariant : everything measured here changes costs only, never results.
 Never     : no choice of deliveries (plan.py).
 """
@@ -24,7 +24,8 @@ from tidelog.planning.lowered import LoweredRule, Stage
 
 _MOST_HOT = 64
 _SAMPLE, _SAMPLE_PER_SHARD = 20_000, 400
-"""A hot key owns at least half of a shard's fair share: so many facts show it some hundred times."""
+"""How many facts are sampled at least, and per shard. A hot key has at least half of a shard's fair share, so that
+a sample of 400 facts per shard has about 200 of it."""
 
 
 def measure(
@@ -67,7 +68,7 @@ def measure(
 def with_hot_keys(
     jobs: Jobs, plan: BulkPlan, inputs: Mapping[str, DataFrame], sizes: Sizes, shards: int, least: int
 ) -> BulkPlan:
-    """The plan with its hot keys split; looked for among relations of at least so many facts."""
+    """The plan with its hot keys split; only relations of this size (`least`) are searched for them."""
     columns = {
         (delivery.source, delivery.key)
         for delivery in plan.deliveries

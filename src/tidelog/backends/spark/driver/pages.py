@@ -53,7 +53,7 @@ class Pages:
         return registry.rows[new]
 
     def _uncovered(self, relation: str, columns: tuple[int, ...], keys: Array) -> Array:
-        """Keys whose facts have not all come with shorter keys."""
+        """The keys whose facts were not brought already by a look-up with fewer columns."""
         for (name, fewer), registry in self._keys.items():
             if name != relation or len(fewer) >= len(columns) or not set(fewer) <= set(columns) or not len(keys):
                 continue

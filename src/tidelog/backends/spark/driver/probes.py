@@ -1,7 +1,7 @@
 """What a plan will look up, before it runs.
 
-What      : for every join and absence test of a plan the plan up to it, whose "head" are the keys of the look-up; last
-            the heads themselves, which are looked up too.
+What      : for every join and absence test of a plan, the plan up to that step; its "head" are the keys of the look-up.
+            The last probe looks up the heads of the rule themselves.
 Idea      : the keys that a step needs are what the steps before it produce, so the same machine finds them.
 Invariant : probe n gives the right keys once the facts for the probes before it are there.
 Never     : no facts, no session.

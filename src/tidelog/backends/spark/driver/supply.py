@@ -157,7 +157,7 @@ class DriverSupply:
 
     def _check_room(self, name: str, more: int) -> None:
         if self.held + more > self._capacity.facts:
-            raise TooLargeError.about(name, self._capacity.facts)
+            raise TooLargeError.about(name, self._capacity.facts, "raise spark.tidelog.driver.facts")
 
     def _place(self, brought: Brought) -> None:
         """Store committed facts that are not stored yet."""

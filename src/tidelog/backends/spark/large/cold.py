@@ -99,7 +99,7 @@ class ColdRelation:
         partitions = int(jobs.spark.conf.get("spark.sql.shuffle.partitions") or 2)
         return replace(
             self,
-            base=frames.keep(jobs, self.frame(jobs).coalesce(partitions)),  # or every overlay adds some for good
+            base=frames.keep(jobs, self.frame(jobs).coalesce(partitions)),  # else every overlay would add partitions
             based=self.size,
             overlay={},
             measured=self.measured if self.based else self.size,
@@ -127,7 +127,7 @@ def rebased(jobs: Jobs, name: str, arity: int, facts: DataFrame) -> ColdRelation
 
 
 def tags_of(jobs: Jobs, facts: DataFrame, columns: list[str]) -> list[int]:
-    """By column, a bit for every tag that occurs."""
+    """For every column a number with one bit set for each tag that occurs in it."""
     if not columns:
         return []
     row = jobs.run(lambda: facts.agg(*(F.bit_or(_tag_bit(column)) for column in columns)).collect())[0]

@@ -1,6 +1,6 @@
 """The fixpoint of a stage as rounds of DataFrame joins.
 
-What      : `fixpoint` derives all facts of a stage from its explicit facts and the relations below it.
+What      : `Fixpoint.run` derives all facts of a stage from its explicit facts and the relations below it.
 Idea      : semi-naive rounds, all rules of the stage in one job; new facts are found by grouping what is known with
             what was derived and keeping the least round of each fact, which was measured twice as fast as distinct
             and anti-join. The facts of all relations of the stage are one DataFrame with the number of their relation.

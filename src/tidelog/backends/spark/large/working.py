@@ -108,7 +108,7 @@ class Working:
         self.frame = self.frame.withColumn("marks", F.when(_has(facts.bit), changed).otherwise(marks))
 
     def renew(self, facts: DataFrame) -> None:
-        """These facts, and no others, are NOW; other marks of the stage's search are gone."""
+        """These facts, and no others, are NOW; the marks that a strategy has left on the way are taken away."""
         self.frame = self.frame.withColumn("marks", F.col("marks").bitwiseAND(F.lit(_LASTING)))
         self._merge(
             facts.select(*self.columns, F.lit(_marks(Mark.NOW)).alias("marks"), F.lit(0).cast("long").alias("sets"))
@@ -153,7 +153,7 @@ class Working:
 
     @property
     def lease(self) -> Lease:
-        """Whoever holds it can read the present sets for as long as it likes."""
+        """Keeps the frames of the present sets: they can be read for as long as the lease is held."""
         if self._lease is None:
             self._lease = Lease(self._kept)
         return self._lease

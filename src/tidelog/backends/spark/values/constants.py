@@ -26,7 +26,7 @@ from tidelog.backends.spark.values.ids import Ids
 from tidelog.errors import LawError, PipelineError
 
 _OVERLAY = 20_000
-"""So many texts wait on the driver before they move to Spark."""
+"""How many texts wait on the driver before they move to Spark."""
 _SCHEMA = "id long, text string"
 
 
