@@ -15,7 +15,7 @@ from enum import IntFlag
 
 
 class Mark(IntFlag):
-    """The sets that a fact can be in."""
+    """The sets that a fact can be in. What look-ahead leaves for the next update (MARKED) is one of them."""
 
     OLD = 1 << 0  #: in the materialisation before this update
     NOW = 1 << 1  #: in the materialisation as far as it is known
@@ -25,7 +25,7 @@ class Mark(IntFlag):
     NEXT = 1 << 5  #: derived in this round, drives the next one (A in the papers)
     CHECKED = 1 << 6  #: C: under check by backward chaining
     PROVED = 1 << 7  #: P: proved from facts that stay
-    DELAYED = 1 << 8  #: Y: derivable, but nobody asked yet
+    DELAYED = 1 << 8  #: Y: derivable from proved facts, but not checked
     DISPROVED = 1 << 9  #: S: checked, and no proof exists
     EXPANDED = 1 << 10  #: every support of the fact has been looked at
     MARKED = 1 << 11  #: the next update will (over)delete it
@@ -35,6 +35,7 @@ class Mark(IntFlag):
 
 
 NO_MARKS = Mark(0)
+"""The empty set of marks."""
 
 
 @dataclass(frozen=True, slots=True)
