@@ -12,6 +12,34 @@ Departures : layers instead of one fact at a time. All facts in doubt are goals;
              way are given up, unproved and not disproved, and the search starts again for the goals left; the
              paper explores each of them to the end. All disproved facts are deleted at once and drive the next deletion
              (lines 7-9), not only those that deletion reached. Explicit facts are not checked.
+
+Example (run by tests/maintenance/test_traces.py): what can be reached from a, by two ways and round a cycle.
+
+    r(x) :- start(x).   r(y) :- r(x), edge(x, y).
+    start("a"). edge("a", "b"). edge("a", "c"). edge("b", "c"). edge("c", "b").
+
+    - edge(a, b)
+    delete edge(a, b) -> r(b)       # r(b) has lost an instance: it is in doubt, and becomes a goal
+    from below r(b) -> nothing      # no rule proves it from start alone
+    backward r(b) -> r(c)           # another instance of it needs r(c): first layer
+    from below r(c) -> nothing
+    backward r(c) -> r(a)           # an instance of r(c) needs r(a): second layer
+    from below r(a) -> r(a)         # start(a)
+    proved r(a)
+    forward r(a) -> r(c)            # with edge(a, c)
+    proved r(c)
+    forward r(c) -> r(b)            # with edge(c, b): the goal
+    proved r(b)
+    forward r(b) -> nothing         # nothing goes
+
+    - edge(a, c)
+    delete edge(a, c) -> r(c)
+    from below r(c) -> nothing
+    backward r(c) -> r(b)           # r(c) needs r(b)
+    from below r(b) -> nothing
+    backward r(b) -> nothing        # and r(b) needs r(c), which is checked already: a cycle that holds itself
+    disproved r(b) r(c)             # all supports have been looked at, and none is proved
+    delete r(b) r(c) -> nothing     # no other fact needs them
 """
 
 from __future__ import annotations
@@ -35,9 +63,9 @@ PROVED = View(Mark.PROVED)
 FROM_PROVED = Matching(View(Mark.PROVED, Mark.DELTA), PROVED, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
 
 PATIENCE = 256
-"""How many facts a limit may open, times the limit."""
+"""How many facts a search may open for each support that it may follow: with a limit of 4 supports it opens 1,024."""
 LAYER = 32
-"""What a layer takes of the patience at least, however few facts it opens: its calls have a price of their own."""
+"""A layer counts as at least this many facts opened, however few it opens: its calls have a price of their own."""
 
 
 class BackwardForward(Strategy):
@@ -100,9 +128,9 @@ class _Check(Generic[F]):
     def _search(self, goals: F) -> F:
         """Look backward until enough goals are proved, or nothing is left to look at; the facts opened on the way.
 
-        First one support of each fact, and of the facts found by that, and so on; then two; then four. A limit is left
-        early when it has opened many facts, so that a long way back does not hide a short way beside it. Enough is half
-        of the goals at any time, and a single one when a limit is left.
+        First with a limit of one support for each fact, and for the facts found by that, and so on; then of two, then
+        of four. A limit is given up early when it has opened many facts, so that a long way back does not hide a short
+        way beside it. Enough goals are half of them at any time, and a single one when a limit is given up.
         """
         store = self.store
         opened, fresh, room = store.nothing(), goals, PATIENCE * self.limit

@@ -10,6 +10,26 @@ Invariant  : between two steps every instance over the facts that are NOW is cou
 Cost       : grows with the instances that come, go or change their round; deletion needs no search for other proofs.
 Departures : a fact that loses its round is absent until its next round comes, so that a dead cycle cannot climb for
              ever. Without recursion there is one round, and this is plain counting.
+
+Example (run by tests/maintenance/test_traces.py): as in bf.py. At first r(a) belongs to round 1, and r(b) and r(c) to
+round 2. Each of the two has one derivation counted in round 2, from r(a), and one in round 3, from the other.
+
+    r(x) :- start(x).   r(y) :- r(x), edge(x, y).
+    start("a"). edge("a", "b"). edge("a", "c"). edge("b", "c"). edge("c", "b").
+
+    - edge(a, b)
+    count -1 edge(a, b) -> r(b)     # r(b) has no derivation in round 2 any more
+    round 2: r(b) leave
+    count -1 r(b) -> r(c)           # so r(c) loses its derivation in round 3, but not its own round
+    round 3: r(b) enter             # because r(c), of round 2, derives it with edge(c, b)
+    count +1 r(b) -> r(c)           # r(b) is of round 3 now: it derives r(c) in round 4
+
+    - edge(a, c)
+    count -1 edge(a, c) -> r(c)     # r(c) is left with the derivation in round 4
+    round 2: r(c) leave
+    count -1 r(c) -> r(b)           # which was all that r(b) had
+    round 3: r(b) leave
+    count -1 r(b) -> r(c)           # and now r(c) has none: the cycle does not hold itself
 """
 
 from __future__ import annotations

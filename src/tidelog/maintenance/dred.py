@@ -41,7 +41,7 @@ class DRed(Strategy):
         insert(task, store.union([rederived, task.asserted], disjoint=True))  # DR5
 
     def _overdelete(self, task: Task[F]) -> F:
-        """DR2, by rounds: what goes in a round still counts as there for that round, and never again."""
+        """DR2, by rounds: a fact that goes in a round is still matched in that round, and never again."""
         store = task.store
         foreseen = store.restrict(task.foreseen, DOOMED)
         store.mark(foreseen, remove=Mark.NOW)

@@ -32,7 +32,7 @@ NOT_FOUND = View(Mark.NOW, Mark.EXPLICIT | Mark.NEXT)
 DOOMED_NEXT = Matching(
     View(Mark.NOW, Mark.DELTA | Mark.CHECKED), View(Mark.NOW, Mark.CHECKED), absent_before=(NOW,), absent_after=(NOW,)
 )
-"""Inverse semi-naive: a fact drives in one round (DELTA) and is left out afterwards (CHECKED)."""
+"""Inverse semi-naive: a fact drives in one round (DELTA) and is not matched afterwards (CHECKED)."""
 
 
 class BackwardForwardAhead(BackwardForward):

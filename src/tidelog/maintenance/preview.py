@@ -3,7 +3,7 @@
 What      : the relations that can gain or lose facts, and an estimate of the rule instances to look at.
 Idea      : impact analysis says where; the sizes of the relations that the changed rules read say how much.
 Invariant : nothing is evaluated and nothing changes.
-Never     : a promise: the estimate is an order of magnitude.
+Never     : no promise: the estimate is an order of magnitude.
 """
 
 from __future__ import annotations

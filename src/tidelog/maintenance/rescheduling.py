@@ -1,10 +1,11 @@
 """The stages after a small change of rules.
 
 What      : `turned` gives the schedule of the next rule book from that of the present one.
-Idea      : a rule belongs to the stage of its head. It changes that stage alone as long as it reads nothing from later
-            stages, and rules for relations that nobody reads come last. What may join stages, part them or put them in
-            another order is not answered here, and neither are aggregates, which share relations across rules.
-Invariant : the stages are those that lowering all rules would give, in an order that is good for them; a stage that
+Idea      : a rule belongs to the stage of its head. If it reads nothing from later stages, it changes that stage alone.
+            A rule for a new relation that no rule reads yet makes a new stage at the end. Other changes may merge
+            stages, split them or put them in another order; then, and for aggregates, which share relations across
+            rules, the answer is None, and all rules are lowered again.
+Invariant : the stages are those that lowering all rules would give, each after the stages that it reads; a stage that
             does not change is the same object.
 Cost      : grows with the stages that change; of the others only references are copied, unless a stage goes.
 Never     : no facts, and no lowering of a whole program (planning/lowering.py).

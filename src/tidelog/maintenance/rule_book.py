@@ -6,7 +6,7 @@ Idea      : a book is a value. An update that changes rules makes the next book 
             the present book was never touched.
 Invariant : program, arities and schedule belong together; stages that two books share are the same objects, so
             that what is prepared for them stays in use.
-Never     : no facts, and no check: whoever turns a book has checked the program.
+Never     : no facts, and no check: the program that a book is made for has been checked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class RuleBook:
 
     program: Program
     arities: Mapping[str, int] = field(default_factory=dict)
-    """The number of columns of every relation in a rule, our own relations included."""
+    """The number of columns of every relation in a rule, hidden relations included."""
     schedule: Schedule = field(default_factory=lambda: Schedule(()))
     checked: Checked | None = None
     """What the check of the program has found, for the next one."""
@@ -59,7 +59,10 @@ class RuleBook:
         return RuleBook(program, arities, schedule, checked)
 
     def changed(self, added: Program, removed: Sequence[str]) -> Program:
-        """The program after a rule change: unknown rules are refused, repeated ones ignored; the same if nothing is."""
+        """The program after a rule change: unknown rules are refused, repeated ones ignored.
+
+        If nothing changes, it is the same object.
+        """
         program = self.program
         if not (removed or added.rules or added.declarations):
             return program
@@ -79,7 +82,7 @@ class RuleBook:
 
     @property
     def relations(self) -> set[str]:
-        """The relations that rules or declarations name, our own included."""
+        """The relations that rules or declarations name, hidden ones included."""
         return {*self.arities, *(declaration.relation for declaration in self.program.declarations)}
 
     @property

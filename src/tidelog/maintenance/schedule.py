@@ -1,7 +1,7 @@
 """What can be said about the stages of a program before any update.
 
-What      : a `Schedule` numbers the stages in the order of maintenance and knows who reads whom; a `Scheduled` stage
-            knows the relations it reads and its rules by how they recur.
+What      : a `Schedule` numbers the stages in the order of maintenance and knows which stages read a relation; a
+            `Scheduled` stage knows the relations it reads and its rules by how they recur.
 Idea      : a stage is visited only if a relation that it reads changed, so an update costs nothing elsewhere.
 Invariant : made once per program; the same `Stage` objects are handed to the store every time, so it may keep plans.
 Never     : no facts.
@@ -59,7 +59,7 @@ class Scheduled:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """What the rules of the stage are known by."""
+        """The keys of the stage's rules."""
         return frozenset(rule.key for rule in self.stage.rules)
 
     @property
@@ -118,7 +118,7 @@ class Schedule:
 
 @dataclass(frozen=True, eq=False)
 class RuleChange:
-    """The difference between two programs. Rules are the same if head and body are, whoever asked for them."""
+    """The difference between two programs. Rules are the same if head and body are, even if their names differ."""
 
     added: Sequence[LoweredRule] = ()
     removed: Sequence[LoweredRule] = ()

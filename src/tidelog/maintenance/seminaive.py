@@ -42,7 +42,7 @@ def insert(task: Task[F], seeds: F) -> None:
 
 
 def saturate(task: Task[F], found: F, phase: str) -> None:
-    """Round by round what follows from facts of a recursive stage that are NEXT; of another they are NOW already."""
+    """Derive round by round what follows from the facts found: they are NEXT in a recursive stage, NOW in another."""
     task.counters.add("inserted", len(found))
     if task.stage.is_recursive:
         heads = sweep(task, task.stage, found, GAINED_ABOVE, FRESH, _PASSING, phase)
@@ -64,6 +64,6 @@ def _first_round(task: Task[F], seeds: F, add: Mark) -> F:
 
 
 def _mostly_new(task: Task[F], new: int) -> bool:
-    """Whether at least as many facts are new as the stage read before, its own included."""
+    """Whether the new facts are at least as many as those that the stage reads and has had before."""
     relations = task.scheduled.positive | task.stage.relations
     return new > 0 and new >= sum(task.store.size(relation) for relation in relations)

@@ -8,8 +8,8 @@ Invariant : one call is at most one Spark job, or a handful of compiled loops; i
 Contract  : 1. `derive` enumerates every rule instance with a driving fact exactly once (asserted by tests that count).
             2. marks change only through `mark` and the `add` of `derive`, `evaluate` and `expand`; the store journals
                every fact whose marks change, so that `commit` and `rollback` cost what the transaction touched.
-            3. facts found by a call are distinct, and marks given by a call are not seen by that same call's matching
-               unless the matching views name them.
+            3. facts found by a call are distinct. A call does not match the marks that it gives, unless the views of
+               its matching name them.
             4. `commit` makes OLD = NOW and WAS_EXPLICIT = EXPLICIT and forgets facts that are not NOW; `rollback` makes
                NOW = OLD and EXPLICIT = WAS_EXPLICIT and restores counts and ranks. Both take every other mark except
                look-ahead's (MARKED, POSITIVE), which stay until they are taken (marking.py). `Facts` stay valid until
@@ -124,7 +124,7 @@ class Store(Protocol[F]):
         """Give and take marks."""
 
     def size(self, relation: str) -> int:
-        """How many facts the relation had in the materialisation when the transaction began (about; for estimates)."""
+        """About how many facts the relation had in the materialisation when the transaction began, for estimates."""
 
     # -- rules -----------------------------------------------------------------------------------------------------
 
@@ -174,10 +174,11 @@ class Store(Protocol[F]):
 
     # -- counts: how many derivations a fact has, by round (maintenance/counting.py) ---------------------------------
     #
-    # A fact has a rank, the round in which it is first derived (explicit facts 0, absent facts none), and for every
-    # round the number of instances of which it is the head. An instance belongs to the round after the greatest rank
-    # of its body facts that are of the stage: round 1 if there are none. An array store keeps the rank as a column,
-    # and the counts as a list of (round, count) per fact, ordered by round; most lists have one entry.
+    # A fact has a rank: the round in which it is first derived. Explicit facts have rank 0, absent facts have no rank.
+    # For every round it has a count: the number of instances in that round of which it is the head. An instance
+    # belongs to the round after the greatest rank of its body facts that are of the stage, or to round 1 if no body
+    # fact is. An array store keeps the rank as a column, and the counts as a list of (round, count) per fact, ordered
+    # by round; most lists have one entry.
 
     def is_counted(self, relations: frozenset[str]) -> bool:
         """Whether the counts of these relations, as one stage, are kept and true."""
@@ -186,7 +187,7 @@ class Store(Protocol[F]):
         """Keep counts of these relations as one stage, from no counts and no ranks on."""
 
     def stop_counting(self, relations: Iterable[str]) -> None:
-        """The counts of these relations are no longer true; of a stage that shares one of them, neither."""
+        """The counts of these relations are no longer true, nor are those of a stage that shares one of them."""
 
     def count(self, stage: Stage, driving: F, blocking: F, matching: Matching, sign: int, phase: str) -> F:
         """As `derive`, but adds `sign` to the head's count in the instance's round, per instance; the heads touched.
@@ -198,11 +199,15 @@ class Store(Protocol[F]):
         """As `evaluate`, but counting."""
 
     def due(self, facts: F) -> tuple[int, F, F, F]:
-        """Of facts whose rank is not the first round in which they have a count (0 if explicit, none if no count): the
-        least round of such a rank or count, the facts that leave it, those that enter it, and those due later."""
+        """Which facts have to change their rank, and in which round first.
+
+        A fact is due if its rank is not the first round in which it has a count (0 if it is explicit; no rank if it has
+        no count). The result: the least round that a due fact leaves or enters, the facts that leave it, the facts that
+        enter it, and the other due facts.
+        """
 
     def rank(self, facts: F, round_number: int | None) -> None:
-        """Give the facts a rank, or none."""
+        """Give the facts a rank; with None take it away."""
 
     # -- aggregates --------------------------------------------------------------------------------------------------
 

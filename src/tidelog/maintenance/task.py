@@ -24,8 +24,8 @@ from tidelog.planning.lowered import LoweredRule, Stage
 from tidelog.planning.views import DELETED, INSERTED, Mark, View
 
 
-def _free(driving: int) -> None:
-    """No cut-off."""
+def _no_cut_off(driving: int) -> None:
+    """An attempt without an allowance is never cut off."""
 
 
 @dataclass(eq=False)
@@ -46,7 +46,8 @@ class Task(Generic[F]):
     removed: Sequence[LoweredRule] = ()
     looked_ahead: frozenset[str] = frozenset()
     """Relations without rules that look-ahead has seen: their deleted CANDIDATEs are accounted for in `foreseen`."""
-    cut_off: Callable[[int], None] = field(default=_free)
+    cut_off: Callable[[int], None] = field(default=_no_cut_off)
+    """Asked before every round with the number of driving facts; raises when the attempt's allowance is spent."""
 
     @property
     def stage(self) -> Stage:
@@ -55,12 +56,12 @@ class Task(Generic[F]):
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """What the rules of the stage are known by, those that are removed included."""
+        """The keys of the stage's rules, removed ones included."""
         return self.scheduled.keys.union(rule.key for rule in self.removed)
 
     @cached_property
     def surviving(self) -> Stage:
-        """The stage with the rules that it had before: those over which instances are lost."""
+        """The stage without the added rules: only instances of rules that it had before can be lost."""
         if not self.added:
             return self.stage
         return replace(self.stage, rules=tuple(rule for rule in self.stage.rules if rule not in self.added))
@@ -95,7 +96,7 @@ class Task(Generic[F]):
         return self.store.union(found, disjoint=True)
 
     def round(self, driving: int = 0) -> None:
-        """Pay for a round that so many facts drive; raises when the budget or the attempt's allowance is used up."""
+        """Pay for a round that this many facts drive; raises when the budget or the attempt's allowance is used up."""
         self.budget.charge_round()
         self.cut_off(driving)
 

@@ -2,8 +2,8 @@
 
 What      : `maintain` brings a materialisation from one version to the next: explicit deletions, then insertions, then
             every stage that may change, in topological order, each with the strategy's schedule of calls.
-Idea      : while a stage is processed everything below it has its final NOW and its OLD; its own net
-            change is what touched facts say afterwards (INSERTED, DELETED), and wakes the stages that read it.
+Idea      : while a stage is processed everything below it has its final NOW and its OLD. Afterwards its net change is
+            read from the marks of the facts that were touched (INSERTED, DELETED), and wakes the stages that read it.
 Invariant : a stage none of whose inputs changed is not visited. Nothing is committed here; on an error the caller rolls
             back.
 Never     : no strategy is known by name, no fact by value.
@@ -107,7 +107,7 @@ class _Run(Generic[F]):
                 self.withdrawn[relation] = store.restrict(self.withdrawn[relation], _NOT_EXPLICIT)
 
     def relations_without_rules(self) -> None:
-        """Relations that no rule derives change directly; those whose last rule went become a stage without rules."""
+        """Relations that no rule derives change directly; one that loses its last rule is visited once more."""
         lone = {rule.head.relation for rule in self.rules.removed} - self.schedule.place.keys()
         for relation in sorted(lone):
             stage = Stage(frozenset({relation}), (), (), is_recursive=False)

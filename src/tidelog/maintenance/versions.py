@@ -2,7 +2,8 @@
 
 Idea      : below the stage everything is known in two versions, OLD and NOW. An instance is lost if it holds over OLD
             and a positive atom of it is DELETED or a negated one is blocked by an INSERTED fact; it is gained if it
-            holds over NOW and an atom is INSERTED or a negated one is unblocked by a DELETED fact.
+            holds over NOW and an atom is INSERTED or a negated one is unblocked by a DELETED fact. For example,
+            `p(x) :- q(x), !r(x)` loses p(1) when r(1) comes, and gains it when r(1) goes.
 Source    : Motik et al. 2015, section 3, "repeating derivations": before the driving literal unchanged facts only
             (semi-naive I \\ N, inverse semi-naive I \\ (O u N)), after it all facts of the version.
 Invariant : each matching finds an instance from exactly one of its driving literals.
@@ -25,7 +26,7 @@ LOST = Matching(KEPT_BEFORE_ROUND, KEPT, (OLD, NOW), (OLD,), lower_before=KEPT, 
 """Instances over the old version, driven by changes below and by facts of the stage that go in this round."""
 
 LOST_ABOVE = Matching(KEPT_BEFORE_ROUND, KEPT, (OLD, NOW), (OLD, NOW), lower_before=KEPT, lower_after=KEPT)
-"""As LOST in later rounds: instances over what is unchanged below, because the others have been seen."""
+"""As LOST in later rounds: instances over what is unchanged below, because LOST has found the others."""
 
 GAINED = Matching(NOW_BEFORE_ROUND, NOW, (OLD, NOW), (NOW,), lower_before=KEPT, lower_after=NOW)
 """Instances over the new version, driven by changes below and by facts of the stage that are new in this round."""

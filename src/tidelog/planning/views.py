@@ -15,7 +15,7 @@ from enum import IntFlag
 
 
 class Mark(IntFlag):
-    """The sets that a fact can be in."""
+    """The sets that a fact can be in. What look-ahead leaves for the next update (MARKED) is one of them."""
 
     OLD = 1 << 0  #: in the materialisation before this update
     NOW = 1 << 1  #: in the materialisation as far as it is known
@@ -35,6 +35,7 @@ class Mark(IntFlag):
 
 
 NO_MARKS = Mark(0)
+"""The empty set of marks."""
 
 
 @dataclass(frozen=True, slots=True)
