@@ -93,7 +93,7 @@ class Turns:
 
     @property
     def _is_mine(self) -> bool:
-        """Whether this thread is in the middle of a turn, asked as `threading.Condition` asks."""
+        """Whether this thread is in the middle of a turn."""
         return bool(self._lock._is_owned())  # type: ignore[attr-defined]
 
     def _refuse_if_closed(self) -> None:
