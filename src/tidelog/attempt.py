@@ -59,7 +59,8 @@ class Attempt:
         started = time.perf_counter()
         backend = self.backend
         backend.watch(budget)
-        gone = {name: backend.find(name, facts, self.arity(name)) for name, facts in delete.items()}
+        types = self.after.types
+        gone = {name: backend.find(name, facts, types(name), self.arity(name)) for name, facts in delete.items()}
         missed = backend.missed
         come = self._interned(insert)
         for name, facts in self._interned(inline).items():

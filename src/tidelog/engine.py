@@ -25,7 +25,7 @@ from tidelog.changes.names import check_names
 from tidelog.changes.relation import Relation
 from tidelog.changes.stream import Source, look_ahead
 from tidelog.changes.update import Update, net
-from tidelog.errors import LawError, UsageError
+from tidelog.errors import BudgetError, LawError, UsageError
 from tidelog.language.parser import parse, parse_atom
 from tidelog.language.printer import print_fact, print_rule
 from tidelog.language.terms import Program, Value
@@ -109,7 +109,9 @@ class Engine:
             merged = [update]
             while latest and upcoming() is not None:
                 merged.append(next(stream)[0])
-            yield self.apply_update(update if len(merged) == 1 else net(merged, self._book.rule_names))
+            yield self.apply_update(
+                update if len(merged) == 1 else net(merged, self._book.rule_names, self._book.types)
+            )
             following = upcoming()
             if following is not None:
                 self.look_ahead(following)
@@ -127,8 +129,8 @@ class Engine:
 
     def _foresee(self, upcoming: Update) -> Callable[[], None]:
         """Find what an update will delete; what finishes that."""
-        forget, backend = self._forget_foreseen(), self._backend
-        found = {name: backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
+        forget, backend, types = self._forget_foreseen(), self._backend, self._book.types
+        found = {name: backend.find(name, facts, types(name), None) for name, facts in upcoming.delete.items()}
         passes_on = self._strategy.passes_on
         foreseen = marking.look_ahead(backend.store, self._book.schedule, found, passes_on=passes_on)
 

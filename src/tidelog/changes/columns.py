@@ -28,6 +28,8 @@ from tidelog.language.values import INT_MAX, INT_MIN
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray | list[Value]
 
+_SCALARS = "biufU"
+"""The kinds of NumPy's constants. Dates and durations are none, though `item` would make integers of some."""
 _ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.large_string()}
 
 
@@ -61,6 +63,7 @@ class Columns:
 def normalise(array: pa.Array, where: str = "the column", first_row: int = 1) -> pa.Array:
     """An Arrow array as int64, double, bool or large_string constants (or a dictionary or dense union of them)."""
     kind = array.type
+    _check_memory(array, where, first_row)
     if array.null_count:
         row = first_row + int(np.argmax(pc.is_null(array).to_numpy(zero_copy_only=False)))
         raise missing(where, row)
@@ -90,7 +93,7 @@ def normalise_column(column: pa.Array | pa.ChunkedArray, where: str = "the colum
 
 def plain(value: object, where: str = "the column", row: int = 1) -> Value:
     """A Python value as a constant: exactly int, float, str or bool, in range."""
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) and value.dtype.kind in _SCALARS:
         value = value.item()
     match value:
         case bool():
@@ -120,7 +123,7 @@ def from_values(values: Sequence[object], where: str = "the column") -> Column:
             try:
                 return normalise(pa.array(values, arrow_type), where)
             except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
-                pass
+                pass  # one by one, which tells the row
     return few_values(values, where)
 
 
@@ -175,7 +178,29 @@ def _text(value: str, where: str, row: int) -> str:
         value.encode()
     except UnicodeEncodeError as error:
         raise out_of_range(where, row, "the string is not valid Unicode", "remove the lone surrogates") from error
-    return str(value)
+    return str.__str__(value)  # a subclass may print as something else
+
+
+def _check_memory(array: pa.Array, where: str, first_row: int) -> None:
+    """Refuse an array that is not what its type says: bounds that lead out of its memory, or bytes that are no text."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        row = first_row + _first_bad(array)
+        raise out_of_range(where, row, f"the array is damaged: {error}", "make it anew, with texts in UTF-8") from error
+
+
+def _first_bad(array: pa.Array) -> int:
+    """The position of the first value that makes an array invalid, by bisection."""
+    low, high = 0, len(array)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            array.slice(low, middle - low).validate(full=True)
+            low = middle
+        except pa.ArrowInvalid:
+            high = middle
+    return low
 
 
 def _integers(array: pa.Array, where: str, first_row: int) -> pa.Array:

@@ -2,8 +2,8 @@
 
 What      : `to_table` takes facts of one relation from Python rows, NumPy, pandas, polars, pyarrow, DuckDB, or anything
             else that speaks Arrow's C stream interface.
-Idea      : a source that speaks Arrow hands over its buffers; only Python rows are turned into columns here. Columns
-            count by position, names are ignored.
+Idea      : a source that speaks Arrow hands over its buffers; only Python rows and columns of Python objects are turned
+            into columns here, value by value. Columns count by position, names are ignored.
 Invariant : the result holds constants only (columns.py); a wrong number of columns, a missing value or a type that is
             no constant is refused, naming relation, column and row. The source is never changed.
 Never     : no files (files.py), and no other library is imported to recognise its objects.
@@ -49,17 +49,27 @@ def column_name(relation: str, number: int) -> str:
 def _columns(source: Any, relation: str, arity: int | None) -> tuple[tuple[Column, ...], int]:  # noqa: ANN401
     if isinstance(source, Columns):
         return source.columns, source.rows
-    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "iloc"):
+    if type(source).__module__.partition(".")[0] == "pandas" and getattr(source, "ndim", 0) == 2:
         return _from_pandas(source, relation)
     if isinstance(source, np.ndarray) and source.ndim == 2:
-        return _from_arrow([pa.array(column) for column in source.T], len(source), relation)
+        return _from_arrays(source.T, relation), len(source)
     if isinstance(source, pa.RecordBatchReader):
         source = source.read_all()
     elif not isinstance(source, pa.Table | pa.RecordBatch) and hasattr(source, "__arrow_c_stream__"):
-        source = pa.RecordBatchReader.from_stream(source).read_all()
+        source = _stream(source, relation)
     if isinstance(source, pa.Table | pa.RecordBatch):
         return _from_arrow(source.columns, source.num_rows, relation)
     return _from_rows(source, relation, arity)
+
+
+def _stream(source: object, relation: str) -> pa.Table:
+    """Everything that a source of Arrow batches gives."""
+    try:
+        return pa.RecordBatchReader.from_stream(source).read_all()
+    except pa.ArrowInvalid as error:  # one column, for example, is no table
+        raise UpdateError.of(
+            "E303", f"{type(source).__name__} gives no table of {relation}: {error}", remedy="give it as a table"
+        ) from error
 
 
 def _from_arrow(
@@ -70,19 +80,44 @@ def _from_arrow(
 
 
 def _from_pandas(frame: Any, relation: str) -> tuple[tuple[Column, ...], int]:  # noqa: ANN401
-    """A pandas frame: object columns may mix types and go value by value; NaN means missing, as in pandas."""
+    """A pandas frame; NaN means missing, as in pandas."""
+    return _from_arrays((frame.iloc[:, number] for number in range(frame.shape[1])), relation), len(frame)
+
+
+def _from_arrays(arrays: Iterable[Any], relation: str) -> tuple[Column, ...]:
+    """Columns of NumPy or pandas. Objects may mix types and go one by one; Arrow would make floats of 1 and 2.5."""
     columns: list[Column] = []
-    for number in range(frame.shape[1]):
-        name, series = column_name(relation, number + 1), frame.iloc[:, number]
-        try:
-            columns.append(normalise_column(pa.array(series, from_pandas=True), name))
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            columns.append(from_values(series.tolist(), name))
-    return tuple(columns), len(frame)
+    for number, array in enumerate(arrays, 1):
+        name = column_name(relation, number)
+        columns.append(_one_by_one(array, name) if array.dtype == object else _from_array(array, name))
+    return tuple(columns)
+
+
+def _from_array(array: Any, name: str) -> Column:  # noqa: ANN401
+    """A column whose values have one type, as far as its library knows."""
+    from_pandas = not isinstance(array, np.ndarray)
+    try:
+        return normalise_column(pa.array(array, from_pandas=from_pandas), name)
+    except (pa.ArrowException, TypeError):  # of a layout or type that Arrow does not take: other byte orders, complex
+        return _one_by_one(array, name)
+
+
+def _one_by_one(array: Any, name: str) -> Column:  # noqa: ANN401
+    """Single values, which are constants or are refused with their row; iteration keeps dates what they are."""
+    return from_values([None if _is_missing(value) else value for value in array], name)
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a value is what pandas writes for nothing: NaN, NaT and NA are not equal to themselves."""
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # NA does not say, and arrays say it for each of their values
+        return type(value).__name__ == "NAType"
 
 
 def _from_rows(source: object, relation: str, arity: int | None) -> tuple[tuple[Column, ...], int]:
-    if isinstance(source, str | bytes | Mapping) or not isinstance(source, Iterable):
+    is_single = isinstance(source, str | bytes | Mapping) or (isinstance(source, np.ndarray) and not source.ndim)
+    if is_single or not isinstance(source, Iterable):
         raise UpdateError.of(
             "E303",
             f"the facts of {relation} come as {type(source).__name__}",

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.backend import Flags
-from tidelog.backends.local.constants.dictionary_kernels import KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_STRING
 from tidelog.backends.local.fact_tables import LiveTable, LocalTable
 from tidelog.backends.local.joins import row_lookups
 from tidelog.backends.local.kernels.compiled import Array
@@ -23,8 +22,8 @@ from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.local.store import LocalStore
 from tidelog.changes.change import FactTable
 from tidelog.changes.columns import Columns
-from tidelog.changes.fact_sources import column_name, to_table
-from tidelog.errors import UpdateError
+from tidelog.changes.declared import as_asked, as_declared
+from tidelog.changes.fact_sources import to_table
 from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.language.values import fact_identity
 from tidelog.limits import Budget
@@ -33,7 +32,6 @@ from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import maintain
 from tidelog.planning.views import OLD, Mark, View
 
-_KINDS = {"number": KIND_INT, "unsigned": KIND_INT, "float": KIND_FLOAT, "bool": KIND_BOOL, "symbol": KIND_STRING}
 _EXPLICIT = View(Mark.WAS_EXPLICIT)
 
 
@@ -66,14 +64,12 @@ class LocalBackend:
 
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
         """Facts from any source, checked, encoded and stored."""
-        table = self.encoded(to_table(source, relation, arity))
-        if types is not None:
-            self._check_types(relation, table, types)
-        return self.store.intern(relation, table)
+        columns = as_declared(to_table(source, relation, arity), types, relation)
+        return self.store.intern(relation, self.encoded(columns))
 
-    def find(self, relation: str, source: object, arity: int | None) -> LocalFacts:
+    def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
         """Those of the facts that are in the materialisation."""
-        columns = to_table(source, relation, arity)
+        columns = as_asked(to_table(source, relation, arity), types)
         encoded = [self.store.dictionary.lookup(column) for column in columns.columns]
         table = _stacked(encoded, len(columns))
         found = self.store.find(relation, table)  # of a constant that is nowhere the number is -1, and is not found
@@ -86,20 +82,6 @@ class LocalBackend:
     def encoded(self, columns: Columns) -> Array:
         """Columns of constants as rows of ids; new constants are added to the dictionary."""
         return _stacked([self.store.dictionary.encode(column) for column in columns.columns], len(columns))
-
-    def _check_types(self, relation: str, table: Array, types: tuple[str, ...]) -> None:
-        for column, name in enumerate(types):
-            wanted = _KINDS.get(name)
-            if wanted is None:
-                continue
-            wrong = np.flatnonzero(self.store.dictionary.kinds[table[:, column]] != wanted)
-            if len(wrong):
-                value = self.store.dictionary.decode(table[wrong[:1], column])[0]
-                raise UpdateError.of(
-                    "E306",
-                    f"{column_name(relation, column + 1)}, row {wrong[0] + 1}: {value!r} is no {name}",
-                    remedy=f"convert the column to {name}, or change the declaration of {relation}",
-                )
 
     # -- versions --------------------------------------------------------------------------------------------------
 

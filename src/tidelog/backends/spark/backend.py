@@ -33,8 +33,9 @@ from tidelog.backends.spark.large.fact_frames import FewFacts, ManyFacts
 from tidelog.backends.spark.large.working import Lease, Working
 from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
 from tidelog.backends.spark.values import ids
-from tidelog.backends.spark.values.encoding import check_shape, encoded
+from tidelog.backends.spark.values.encoding import as_declared, check_shape, encoded
 from tidelog.changes.change import FactTable
+from tidelog.changes.declared import as_asked
 from tidelog.changes.fact_sources import to_table
 from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.limits import Budget
@@ -78,6 +79,7 @@ class SparkBackend:
         if not isinstance(source, DataFrame):
             return self._near.intern(relation, source, types, arity)
         arity = len(source.columns) if arity is None else arity
+        check_shape(source, relation, arity, types)
         facts, rows = self._received(relation, source, types, arity)
         if rows is not None:
             return self.store.near.intern(relation, rows)
@@ -85,15 +87,17 @@ class SparkBackend:
         frames.release(facts)
         return found
 
-    def find(self, relation: str, source: object, arity: int | None) -> Facts:
+    def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> Facts:
         """Those of the facts that are in the materialisation.
 
         A constant that the driver's dictionary lacks may well be in facts on Spark, so it is encoded, not looked up.
         """
         if not isinstance(source, DataFrame):
-            return self._found(relation, self._near.encoded(to_table(source, relation, arity)))
+            columns = as_asked(to_table(source, relation, arity), types)
+            return self._found(relation, self._near.encoded(columns))
         arity = len(source.columns) if arity is None else arity
-        facts, rows = self._received(relation, source, None, arity)
+        check_shape(source, relation, arity, None)
+        facts, rows = self._received(relation, as_declared(source, types, is_asked=True), None, arity)
         if rows is not None:
             return self._found(relation, rows)
         given = self.store.include(relation, arity, facts)
@@ -113,8 +117,7 @@ class SparkBackend:
         self, relation: str, source: DataFrame, types: tuple[str, ...] | None, arity: int
     ) -> tuple[DataFrame, Array | None]:
         """The facts of a DataFrame as ids; if they are few, also as rows for the driver."""
-        check_shape(source, relation, arity, types)
-        facts, size = encoded(self._jobs, self.store.constants, source, relation)
+        facts, size = encoded(self._jobs, self.store.constants, as_declared(source, types), relation, types)
         if size > self.store.capacity.change:
             return facts, None
         table = self._jobs.run(facts.toArrow)
