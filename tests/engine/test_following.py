@@ -149,9 +149,11 @@ def test_looking_ahead_is_charged_to_itself(strategy: str, monkeypatch: pytest.M
     now = [0.0]
     monkeypatch.setattr(engine_module, "Budget", partial(Budget, clock=lambda: now[0]))
     engine = tl.Engine(RULES, strategy=strategy, limits=tl.Limits(seconds=10))
+    marks = 0
     for change in engine.follow(UPDATES):
         now[0] += 100  # before the next one is looked at
-        assert change.version == engine.version
+        marks += change.stats.marks
+    assert marks > 0
     engine.verify()
 
 
