@@ -80,6 +80,7 @@ class Attempt:
         change = self._change(outcome, budget, started)
         entry = self._entry(outcome, come, gone) if journals else None
         before = Before(self.before.program.rules, self._frozen(outcome.withdrawn))
+        backend.charge()
         backend.prepare()
         change.stats.jobs = backend.jobs
         return Prepared(change, before, entry)

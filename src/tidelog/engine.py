@@ -124,12 +124,13 @@ class Engine:
         """Find what the next update will delete, if the strategy has a use for it; another may come all the same."""
         if not self.looks_ahead or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
             return
-        with suppress(TooLargeError):  # then nothing is marked, which costs time and changes no result
+        with suppress(TooLargeError, BudgetError):  # then nothing is marked, which costs time and changes no result
             self._turns.take(lambda: self._turns.transact(lambda: self._foresee(upcoming)))
 
     def _foresee(self, upcoming: Update) -> Callable[[], None]:
         """Find what an update will delete; what finishes that."""
         forget, backend, types = self._forget_foreseen(), self._backend, self._book.types
+        backend.watch(Budget(self.limits))
         found = {name: backend.find(name, facts, types(name), None) for name, facts in upcoming.delete.items()}
         passes_on = self._strategy.passes_on
         foreseen = marking.look_ahead(backend.store, self._book.schedule, found, passes_on=passes_on)

@@ -63,6 +63,9 @@ class Backend(Protocol[F]):
     def watch(self, budget: Budget) -> None:
         """Charge further work to this budget."""
 
+    def charge(self) -> None:
+        """Ask the budget whether to commit: seconds, facts and bytes as they are now."""
+
     def prepare(self) -> None:
         """Do everything of a commit that can fail; `commit` or `rollback` comes next."""
 

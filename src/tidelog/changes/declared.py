@@ -26,12 +26,12 @@ _PYTHON: dict[str, type] = {"number": int, "unsigned": int, "float": float, "boo
 _ARROW = {"number": pa.int64(), "unsigned": pa.int64(), "float": pa.float64(), "bool": pa.bool_()}
 
 
-def as_declared(facts: Columns, types: Sequence[str] | None, relation: str) -> Columns:
+def as_declared(facts: Columns, types: Sequence[str] | None, relation: str, first_row: int = 1) -> Columns:
     """The facts with the declared types, if any are; refused with column and row where a value has another."""
     if types is None:
         return facts
     named = ((f"column {number} of {relation}", *pair) for number, pair in enumerate(zip(facts.columns, types), 1))
-    columns = tuple(_declared(column, kind, where, relation) for where, column, kind in named)
+    columns = tuple(_declared(column, kind, where, relation, first_row) for where, column, kind in named)
     return Columns(columns, facts.rows)
 
 
@@ -57,7 +57,7 @@ def _as_float(value: Value) -> Value:
     return float(value) if type(value) is int and int(float(value)) == value else value
 
 
-def _declared(column: Column, kind: str, where: str, relation: str) -> Column:
+def _declared(column: Column, kind: str, where: str, relation: str, first_row: int) -> Column:
     if kind not in _PYTHON or not len(column):
         return column
     if not isinstance(column, list):
@@ -65,7 +65,7 @@ def _declared(column: Column, kind: str, where: str, relation: str) -> Column:
         if fitting is not None:
             return fitting
         column = column.to_pylist()
-    for row, value in enumerate(column, 1):
+    for row, value in enumerate(column, first_row):
         if not _fits(value, kind):
             raise _refused(where, row, value, kind, relation)
     return [float(value) for value in column] if kind == "float" else column

@@ -8,7 +8,7 @@ Never     : no strategy (maintenance/) and no program (engine.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import compress
 
 import numpy as np
@@ -23,15 +23,17 @@ from tidelog.backends.local.store import LocalStore
 from tidelog.changes.change import FactTable
 from tidelog.changes.columns import Columns
 from tidelog.changes.declared import as_asked, as_declared
-from tidelog.changes.fact_sources import to_table
+from tidelog.changes.fact_sources import Ask, to_parts, together
 from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.language.values import fact_identity
 from tidelog.limits import Budget
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import maintain
-from tidelog.planning.views import OLD, Mark, View
+from tidelog.planning.views import DELETED, INSERTED, OLD, Mark, View
 
+_PART = 1 << 18
+"""So many facts are encoded and stored between two questions whether to go on."""
 _EXPLICIT = View(Mark.WAS_EXPLICIT)
 
 
@@ -45,6 +47,9 @@ class LocalBackend:
     def __init__(self, store: LocalStore | None = None) -> None:
         self.store = store or LocalStore()
         self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes
+        self._budget = Budget()
+        self.ask: Ask = lambda _: None
+        """Asked before facts that come in take memory (see fact_sources.py)."""
 
     @property
     def jobs(self) -> int:
@@ -64,20 +69,31 @@ class LocalBackend:
 
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
         """Facts from any source, checked, encoded and stored."""
-        columns = as_declared(to_table(source, relation, arity), types, relation)
-        return self.store.intern(relation, self.encoded(columns))
+        found, row = [], 1
+        for part in to_parts(source, relation, arity, self.ask):
+            declared = as_declared(part, types, relation, row)
+            row += len(part)
+            for few in declared.parts(_PART):
+                found.append(self.store.intern(relation, self.encoded(few)))
+                self.store.on_progress()
+        return found[0] if len(found) == 1 else self.store.union(found)
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
         """Those of the facts that are in the materialisation."""
-        columns = as_asked(to_table(source, relation, arity), types)
+        columns = as_asked(self.given(source, relation, arity), types)
         encoded = [self.store.dictionary.lookup(column) for column in columns.columns]
         table = _stacked(encoded, len(columns))
+        self.store.on_progress()
         found = self.store.find(relation, table)  # of a constant that is nowhere the number is -1, and is not found
         if len(found) < len(columns):
             are_strange = np.any(table < 0, axis=1)
             strange = set(map(fact_identity, compress(columns, are_strange)))
             self.missed += len(strange) + len(row_lookups.distinct_rows(table[~are_strange])) - len(found)
         return found
+
+    def given(self, source: object, relation: str, arity: int | None) -> Columns:
+        """Facts from any source, checked."""
+        return together(list(to_parts(source, relation, arity, self.ask)))
 
     def encoded(self, columns: Columns) -> Array:
         """Columns of constants as rows of ids; new constants are added to the dictionary."""
@@ -103,12 +119,25 @@ class LocalBackend:
             if limits.bytes is not None:
                 budget.check_bytes(self.store.nbytes)
 
-        self.store.on_progress = charge
+        def ask(weight: Callable[[], int]) -> None:
+            budget.check_time()
+            if limits.bytes is not None:
+                budget.check_bytes(self.store.nbytes + weight())
+
+        self.store.on_progress, self.ask, self._budget = charge, ask, budget
         self.missed = 0
         self._note_constants()
 
     def prepare(self) -> None:
         """Nothing of a commit in this process can fail."""
+
+    def charge(self) -> None:
+        """Ask the budget whether to commit. Facts that were stored before, and are facts again, count only here."""
+        store = self.store
+        store.on_progress()
+        if self._budget.limits.facts is not None:
+            growth = len(store.touched(store.relations, INSERTED)) - len(store.touched(store.relations, DELETED))
+            self._budget.check_facts(sum(relation.alive for relation in store.relations.values()) + growth)
 
     def commit(self) -> None:
         """Make the version NOW the one that readers see."""
