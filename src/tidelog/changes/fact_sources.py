@@ -92,7 +92,9 @@ def _weight(column: Any) -> int:  # noqa: ANN401
     """About how many bytes the values of a column take; texts count with their length."""
     if not isinstance(column, list | tuple):
         return int(column.nbytes)
-    return sum(len(value) if isinstance(value, str) else 8 for value in column)
+    if any(issubclass(kind, str) for kind in set(map(type, column))):
+        return sum(len(value) if isinstance(value, str) else 8 for value in column)
+    return 8 * len(column)
 
 
 def _from_stream(source: object, relation: str, ask: Ask) -> Iterator[_Part]:
@@ -168,10 +170,11 @@ def _from_rows(source: object, relation: str, arity: int | None, ask: Ask) -> It
     facts, row = iter(source), 1
     while part := list(islice(facts, _PART)):
         arity = _checked_arity(part, relation, arity, row)
-        ask(lambda part=part: sum(map(_weight, part)))  # type: ignore[misc]
+        columns = list(zip(*part))
+        ask(lambda columns=columns: sum(map(_weight, columns)))  # type: ignore[misc]
         checked = few_values if len(part) <= _FEW else from_values
         names = (column_name(relation, number) for number in range(1, arity + 1))
-        yield tuple(checked(column, name, row) for name, column in zip(names, zip(*part))), len(part)
+        yield tuple(checked(column, name, row) for name, column in zip(names, columns)), len(part)
         row += len(part)
     if row == 1:
         yield tuple(pa.array([], pa.int64()) for _ in range(arity or 0)), 0
