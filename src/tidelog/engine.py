@@ -33,6 +33,7 @@ from tidelog.limits import Budget, Limits
 from tidelog.maintenance import marking
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.law import violations
+from tidelog.maintenance.missing_values import REFUSE, SKIP, Missing, check_choice
 from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.rule_book import RuleBook, written_facts
@@ -62,13 +63,14 @@ class Engine:
         backend: str = "local",
         spark: Any = None,  # noqa: ANN401 - a SparkSession; importing its type would import Spark
         limits: Limits | None = None,
+        arithmetic: str = SKIP,
     ) -> None:
         program = parse(rules) if isinstance(rules, str) else rules
         check(program)
         self._strategy = strategy_named(strategy)
         self._backend = backend_named(backend, spark)
         self._spark, self._may_move = spark, backend == "auto"
-        self.limits = limits or Limits()
+        self.limits, self._arithmetic, self._missing = limits or Limits(), check_choice(arithmetic), Missing()
         self.watcher: Callable[[int], None] | None = None
         directives = program.declarations, program.inputs, program.outputs
         self._book = RuleBook(Program((), (), *directives))
@@ -293,12 +295,19 @@ class Engine:
         backend: str = "local",
         spark: Any = None,  # noqa: ANN401 - a SparkSession, as above
         limits: Limits | None = None,
+        arithmetic: str = SKIP,
     ) -> Engine:
         """The engine that was saved, as it was, without recomputation: its last version unless another is asked for."""
         from tidelog.state.reading import read_state
 
         stored = read_state(source, version)
-        engine = cls(strategy=strategy or stored.info.strategy, backend=backend, spark=spark, limits=limits)
+        engine = cls(
+            strategy=strategy or stored.info.strategy,
+            backend=backend,
+            spark=spark,
+            limits=limits,
+            arithmetic=arithmetic,
+        )
         engine._restore(stored)
         return engine
 
@@ -319,6 +328,7 @@ class Engine:
             self._backend.restore(facts.relation, facts.facts, facts.explicit, facts.arity)
         self._backend.commit()
         self._backend.use(self._book.schedule)
+        self._missing = Missing.of(self._book.schedule, self._backend)
         self.version = stored.info.version
         if stored.is_last:
             self._journals.begin(stored.info.state).saved(stored.info.commit, stored.info.facts)
@@ -347,12 +357,15 @@ class Engine:
             return self._wanted_arity(name, book)
 
         def attempt() -> Callable[[], Change]:
-            update = Attempt(self._backend, self._strategy, before, book, self._foreseen, arity, version)
+            update = Attempt(self._backend, self._strategy, before, book, self._foreseen, self._missing, arity, version)
             done = update.run(insert, delete, inline or {}, budget, journals=bool(self._journals))
+            if self._arithmetic == REFUSE:
+                done.missing.refuse(book.schedule)
 
             def finish() -> Change:
                 self._backend.commit()
-                self.__dict__.update(_book=book, _before=done.before, version=version, _foreseen=None)
+                own = self.__dict__
+                own.update(_book=book, _before=done.before, _missing=done.missing, version=version, _foreseen=None)
                 if done.entry is not None:
                     self._journals.note(done.entry)
                 if book.schedule is not before.schedule:
