@@ -19,6 +19,7 @@ from tidelog.changes.change import Change, FactTables
 from tidelog.limits import Budget
 from tidelog.maintenance.counters import stats_of
 from tidelog.maintenance.marking import Foreseen
+from tidelog.maintenance.missing_values import Missing
 from tidelog.maintenance.rule_book import RuleBook
 from tidelog.maintenance.task import Strategy
 from tidelog.maintenance.transaction import Outcome, maintain
@@ -36,6 +37,8 @@ class Prepared:
 
     change: Change
     before: Before
+    missing: Missing
+    """What lacks a value in the version that the update makes."""
     entry: Entry | None
     """What a save has to know, if there is a state to save to."""
 
@@ -49,6 +52,8 @@ class Attempt:
     before: RuleBook
     after: RuleBook
     foreseen: Foreseen[Any] | None
+    missing: Missing
+    """What lacks a value in the version before."""
     arity: Callable[[str], int | None]
     """The number of columns that facts of a relation must have; None if they may have any."""
     version: int
@@ -59,7 +64,8 @@ class Attempt:
         started = time.perf_counter()
         backend = self.backend
         backend.watch(budget)
-        gone = {name: backend.find(name, facts, self.arity(name)) for name, facts in delete.items()}
+        types = self.after.types
+        gone = {name: backend.find(name, facts, types(name), self.arity(name)) for name, facts in delete.items()}
         missed = backend.missed
         come = self._interned(insert)
         for name, facts in self._interned(inline).items():
@@ -76,12 +82,15 @@ class Attempt:
         )
         outcome.counters.add("ignored deletions", missed)
         outcome.counters.add("marks", self.foreseen.counters.values["marks"] if self.foreseen else 0)
+        missing = self.missing.after(outcome, self.after.schedule, backend)
         change = self._change(outcome, budget, started)
+        change.stats.without_value = missing.told(self.after.schedule)
         entry = self._entry(outcome, come, gone) if journals else None
         before = Before(self.before.program.rules, self._frozen(outcome.withdrawn))
+        backend.charge()
         backend.prepare()
         change.stats.jobs = backend.jobs
-        return Prepared(change, before, entry)
+        return Prepared(change, before, missing, entry)
 
     def _interned(self, facts: Sources) -> dict[str, Any]:
         return {

@@ -25,7 +25,7 @@ from tidelog.changes.names import check_names
 from tidelog.changes.relation import Relation
 from tidelog.changes.stream import Source, look_ahead
 from tidelog.changes.update import Update, net
-from tidelog.errors import LawError, UsageError
+from tidelog.errors import BudgetError, LawError, UsageError
 from tidelog.language.parser import parse, parse_atom
 from tidelog.language.printer import print_fact, print_rule
 from tidelog.language.terms import Program, Value
@@ -33,6 +33,7 @@ from tidelog.limits import Budget, Limits
 from tidelog.maintenance import marking
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.law import violations
+from tidelog.maintenance.missing_values import REFUSE, SKIP, Missing, check_choice
 from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.rule_book import RuleBook, written_facts
@@ -62,13 +63,14 @@ class Engine:
         backend: str = "local",
         spark: Any = None,  # noqa: ANN401 - a SparkSession; importing its type would import Spark
         limits: Limits | None = None,
+        arithmetic: str = SKIP,
     ) -> None:
         program = parse(rules) if isinstance(rules, str) else rules
         check(program)
         self._strategy = strategy_named(strategy)
         self._backend = backend_named(backend, spark)
         self._spark, self._may_move = spark, backend == "auto"
-        self.limits = limits or Limits()
+        self.limits, self._arithmetic, self._missing = limits or Limits(), check_choice(arithmetic), Missing()
         self.watcher: Callable[[int], None] | None = None
         directives = program.declarations, program.inputs, program.outputs
         self._book = RuleBook(Program((), (), *directives))
@@ -109,7 +111,9 @@ class Engine:
             merged = [update]
             while latest and upcoming() is not None:
                 merged.append(next(stream)[0])
-            yield self.apply_update(update if len(merged) == 1 else net(merged, self._book.rule_names))
+            yield self.apply_update(
+                update if len(merged) == 1 else net(merged, self._book.rule_names, self._book.types)
+            )
             following = upcoming()
             if following is not None:
                 self.look_ahead(following)
@@ -122,13 +126,14 @@ class Engine:
         """Find what the next update will delete, if the strategy has a use for it; another may come all the same."""
         if not self.looks_ahead or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
             return
-        with suppress(TooLargeError):  # then nothing is marked, which costs time and changes no result
+        with suppress(TooLargeError, BudgetError):  # then nothing is marked, which costs time and changes no result
             self._turns.take(lambda: self._turns.transact(lambda: self._foresee(upcoming)))
 
     def _foresee(self, upcoming: Update) -> Callable[[], None]:
         """Find what an update will delete; what finishes that."""
-        forget, backend = self._forget_foreseen(), self._backend
-        found = {name: backend.find(name, facts, None) for name, facts in upcoming.delete.items()}
+        forget, backend, types = self._forget_foreseen(), self._backend, self._book.types
+        backend.watch(Budget(self.limits))
+        found = {name: backend.find(name, facts, types(name), None) for name, facts in upcoming.delete.items()}
         passes_on = self._strategy.passes_on
         foreseen = marking.look_ahead(backend.store, self._book.schedule, found, passes_on=passes_on)
 
@@ -290,12 +295,19 @@ class Engine:
         backend: str = "local",
         spark: Any = None,  # noqa: ANN401 - a SparkSession, as above
         limits: Limits | None = None,
+        arithmetic: str = SKIP,
     ) -> Engine:
         """The engine that was saved, as it was, without recomputation: its last version unless another is asked for."""
         from tidelog.state.reading import read_state
 
         stored = read_state(source, version)
-        engine = cls(strategy=strategy or stored.info.strategy, backend=backend, spark=spark, limits=limits)
+        engine = cls(
+            strategy=strategy or stored.info.strategy,
+            backend=backend,
+            spark=spark,
+            limits=limits,
+            arithmetic=arithmetic,
+        )
         engine._restore(stored)
         return engine
 
@@ -316,6 +328,7 @@ class Engine:
             self._backend.restore(facts.relation, facts.facts, facts.explicit, facts.arity)
         self._backend.commit()
         self._backend.use(self._book.schedule)
+        self._missing = Missing.of(self._book.schedule, self._backend)
         self.version = stored.info.version
         if stored.is_last:
             self._journals.begin(stored.info.state).saved(stored.info.commit, stored.info.facts)
@@ -344,12 +357,15 @@ class Engine:
             return self._wanted_arity(name, book)
 
         def attempt() -> Callable[[], Change]:
-            update = Attempt(self._backend, self._strategy, before, book, self._foreseen, arity, version)
+            update = Attempt(self._backend, self._strategy, before, book, self._foreseen, self._missing, arity, version)
             done = update.run(insert, delete, inline or {}, budget, journals=bool(self._journals))
+            if self._arithmetic == REFUSE:
+                done.missing.refuse(book.schedule)
 
             def finish() -> Change:
                 self._backend.commit()
-                self.__dict__.update(_book=book, _before=done.before, version=version, _foreseen=None)
+                own = self.__dict__
+                own.update(_book=book, _before=done.before, _missing=done.missing, version=version, _foreseen=None)
                 if done.entry is not None:
                     self._journals.note(done.entry)
                 if book.schedule is not before.schedule:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 from tidelog.errors import BudgetError, UsageError
 
@@ -59,6 +59,13 @@ class Budget:
         self.rounds = 0
         self._clock = clock
         self._started = clock()
+
+    def without_rounds(self) -> Budget:
+        """The same account for work whose rounds are not the user's; facts, seconds and bytes are."""
+        limits = replace(self.limits, rounds=None)
+        shared = Budget(limits, self._clock, self.watcher)
+        shared._started = self._started
+        return shared
 
     @property
     def seconds(self) -> float:

@@ -46,7 +46,7 @@ def test_inference(text, expected):
     [
         (".decl q(x: symbol)\np(x) :- q(x), x = 1.", "variable x is a symbol but the comparison with 1 needs a number"),
         (".decl q(x: symbol)\np(x + 1) :- q(x).", "variable x is a symbol but + needs a number or float"),
-        (".decl q(x: float)\nq(1).", "1 is a number but column 1 of q needs a float"),
+        (".decl q(x: float)\np(1) :- q(1).", "1 is a number but column 1 of q needs a float"),
         ('.decl q(x: number)\np(1) :- q("a").', '"a" is a symbol but column 1 of q needs a number'),
         ("p(x) :- q(x), r(x). q(1). r(true).", "true is a bool but column 1 of r needs a number"),
         ('p(x) :- q(x), x < 3, x < "b".', 'variable x is a number or float but the comparison with "b" needs a symbol'),

@@ -1,5 +1,7 @@
 """Anything that holds facts becomes columns of constants, or is refused with relation, column and row."""
 
+import enum
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -112,6 +114,17 @@ def test_columns_of_one_type_are_arrow():
         ("ab", "E303", ["facts of p", "str"]),
         ({"x": 1}, "E303", ["facts of p", "dict"]),
         (7, "E303", ["facts of p", "int"]),
+        (np.array(7), "E303", ["facts of p", "ndarray"]),
+        (np.array([[1, 1j]]), "E303", ["column 1 of p", "complex", "row 1"]),
+        (np.array([["2020", "2021"]], "datetime64[h]"), "E303", ["column 1 of p", "datetime64"]),
+        (np.array([[1, 1j]], object), "E303", ["column 2 of p", "complex", "row 1"]),
+        ([(1, np.datetime64("2020", "ns"))], "E303", ["column 2 of p", "datetime64"]),
+        ([(1, np.timedelta64(5, "ns"))], "E303", ["column 2 of p", "timedelta64"]),
+        (pd.DataFrame({"x": [1j], "y": [1]}), "E303", ["column 1 of p", "complex"]),
+        (pd.DataFrame({"x": [1, pd.NA], "y": [1, 2]}), "E302", ["column 1 of p", "row 2"]),
+        (pd.DataFrame({"x": pd.Series([1, pd.NaT], dtype=object), "y": [1, 2]}), "E302", ["column 1 of p", "row 2"]),
+        (pd.Series([1, 2]), "E303", ["fact of p", "row 1"]),
+        (pa.chunked_array([[1, 2]]), "E303", ["ChunkedArray", "p"]),
     ],
 )
 def test_refusals_name_relation_column_and_row(source, code, words):
@@ -121,6 +134,60 @@ def test_refusals_name_relation_column_and_row(source, code, words):
     assert caught.value.code == code
     assert all(word in str(caught.value) for word in words), str(caught.value)
     assert caught.value.problems[0].remedy
+
+
+def test_a_pandas_column_of_objects_keeps_every_type():
+    """Arrow made floats of 1 and 2.5, and one fact of 1 and 1.0."""
+    for values_ in ([1, 2.5], [1, 1.0], [1, 1.0, True]):
+        table = to_table(pd.DataFrame({"x": pd.Series(values_, dtype=object)}), "p", 1)
+        assert [fact_identity(fact) for fact in table] == [fact_identity((value,)) for value in values_]
+
+
+@pytest.mark.parametrize("kind", [">i4", ">i8", ">f8", ">U2", "f2", "u8", "?"])
+def test_numpy_of_every_layout(kind):
+    """Whatever the byte order and the width, the values arrive; Arrow takes only some of the layouts."""
+    array = np.array([["1", "0"], ["0", "1"]]).astype("i8").astype(kind)
+    assert [fact_identity(fact) for fact in to_table(array, "p", 2)] == [
+        fact_identity(tuple(value.item() for value in row)) for row in array
+    ]
+    frame = pd.DataFrame(dict(enumerate(array.T)))
+    assert [fact_identity(fact) for fact in to_table(frame, "p", 2)] == [
+        fact_identity(tuple(value.item() for value in row)) for row in array
+    ]
+
+
+def test_numpy_objects_keep_every_type():
+    """A matrix of objects is a relation whose columns may mix types."""
+    table = to_table(np.array([[1, 2.5], ["1", True]], object), "p", 2)
+    assert [fact_identity(fact) for fact in table] == [fact_identity(fact) for fact in ((1, 2.5), ("1", True))]
+
+
+def test_a_string_enumeration_is_its_string():
+    """It prints as its name, which is not what it is."""
+    red = enum.Enum("Colour", {"RED": "red"}, type=str).RED
+    assert list(to_table([(red,)], "p", 1)) == [("red",)]
+
+
+DAMAGED = pa.Array.from_buffers(
+    pa.string(), 3, [None, pa.py_buffer(np.array([0, 1, 3, 4], np.int32)), pa.py_buffer(b"a\xff\xfec")]
+)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        DAMAGED,
+        pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), DAMAGED),
+        pa.DictionaryArray.from_arrays(pa.array([0, 9, 0]), pa.array(["a"]), safe=False),
+        pa.chunked_array([DAMAGED]),
+    ],
+    ids=["bytes", "dictionary of them", "indices", "chunks"],
+)
+def test_arrow_that_is_not_what_it_says(array):
+    """Bytes that are no UTF-8 were stored and raised raw errors when they were read; bad bounds crash kernels."""
+    with pytest.raises(UpdateError, match="E304") as caught:
+        to_table(pa.table({"x": array}), "p", 1)
+    assert "column 1 of p, row" in str(caught.value)
 
 
 def test_no_facts():

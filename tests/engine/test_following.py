@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Iterator
+from functools import partial
 from queue import Queue
 from typing import Any
 
@@ -13,6 +14,9 @@ import tidelog as tl
 from tests.differential.engines import STRATEGIES
 from tests.differential.harness import keys
 from tests.differential.updates import draw_case
+from tidelog import engine as engine_module
+from tidelog.changes.update import Update
+from tidelog.limits import Budget
 
 RULES = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z). quiet(x) :- node(x), !path(x, _)."
 UPDATES: tuple[dict[str, Any], ...] = (
@@ -137,3 +141,36 @@ def test_an_announcement_that_does_not_come_true_does_no_harm() -> None:
             engine.verify()
             engine.apply(remove_rules=["back"])
         engine.verify()
+
+
+@pytest.mark.parametrize("strategy", ["dred-mark", "bf-mark"])
+def test_looking_ahead_is_charged_to_itself(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next update may come minutes after the last one; looking at it was charged to that one's seconds."""
+    now = [0.0]
+    monkeypatch.setattr(engine_module, "Budget", partial(Budget, clock=lambda: now[0]))
+    engine = tl.Engine(RULES, strategy=strategy, limits=tl.Limits(seconds=10))
+    marks = 0
+    for change in engine.follow(UPDATES):
+        now[0] += 100  # before the next one is looked at
+        marks += change.stats.marks
+    assert marks > 0
+    engine.verify()
+
+
+@pytest.mark.parametrize("strategy", ["dred-mark", "bf-mark"])
+def test_looking_ahead_ends_where_its_budget_ends(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Marks are a help and no duty: without them the next update takes longer, and nothing else."""
+    now = [0.0]
+    engine = tl.Engine(RULES, strategy=strategy, limits=tl.Limits(seconds=10))
+    engine.apply(**UPDATES[0])
+
+    def clock() -> float:
+        now[0] += 100
+        return now[0]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(engine_module, "Budget", partial(Budget, clock=clock))
+        engine.look_ahead(Update.of(delete={"edge": [(2, 3)]}))
+    change = engine.apply(**UPDATES[1])
+    assert change.stats.marks == 0
+    engine.verify()

@@ -114,6 +114,59 @@ def test_declared_types_are_held_to() -> None:
     engine.apply(insert={"p": [(1, "a")]})
 
 
+@pytest.mark.parametrize("many", [1, 40], ids=["few", "many"])
+def test_a_whole_number_is_taken_where_a_float_is_declared(many: int) -> None:
+    """JSON writes 9 for 9.0. It arrives as 9.0, from every source, and is deleted as 9; text takes it too."""
+    rows = [(9 + number,) for number in range(many)]
+    sources = (rows, pa.table({"x": [x for (x,) in rows]}), pd.DataFrame(rows), pd.DataFrame(rows).astype("category"))
+    for source in sources:
+        engine = tl.Engine(".decl p(x: float)\nq(x) :- p(x).")
+        engine.apply(insert={"p": source})
+        assert keys({"q": engine["q"]}) == keys({"q": [(float(x),) for (x,) in rows]})
+        assert engine.apply(insert={"p": [(9.0,)]}).is_empty
+        assert len(engine.apply(delete={"p": source}).deleted["q"]) == many
+    engine = tl.Engine(".decl p(x: float)\np(9).")
+    engine.apply(add_rules="p(8).")
+    assert keys({"p": engine["p"]}) == keys({"p": [(9.0,), (8.0,)]})
+
+
+@pytest.mark.parametrize("many", [1, 40], ids=["few", "many"])
+def test_a_number_that_no_float_holds_is_refused_where_a_float_is_declared(many: int) -> None:
+    """2^53 + 1 would arrive as another number. To delete it changes nothing, because it is not there."""
+    engine = tl.Engine(".decl p(x: float)")
+    for value in (2**53 + 1, 2**63 - 1):
+        for source in ([(value,)] * many, pa.table({"x": [value] * many})):
+            with pytest.raises(tl.UpdateError, match="E304"):
+                engine.apply(insert={"p": source})
+            assert engine.apply(delete={"p": source}).is_empty
+    engine.apply(insert={"p": [(-(2**63),), (2**53,)]})
+    assert keys({"p": engine["p"]}) == keys({"p": [(-(2.0**63),), (2.0**53,)]})
+
+
+@pytest.mark.parametrize("many", [1, 40], ids=["few", "many"])
+def test_unsigned_takes_no_negative_numbers(many: int) -> None:
+    """Neither from rows nor from tables nor from dictionaries; the message names column and row."""
+    engine = tl.Engine(".decl p(x: unsigned)")
+    numbers = [*range(many), -1]
+    encoded = pa.table({"x": pa.array(numbers).dictionary_encode()})
+    for source in ([(x,) for x in numbers], pa.table({"x": numbers}), encoded):
+        with pytest.raises(tl.UpdateError, match=f"E306 .*column 1 of p, row {many + 1}: -1 is no unsigned"):
+            engine.apply(insert={"p": source})
+    engine.apply(insert={"p": [(0,), (2**63 - 1,)]})
+    assert len(engine["p"]) == 2
+
+
+def test_merged_updates_know_that_9_is_a_float() -> None:
+    """A stream that merges waiting updates ends where one that applies them one by one ends."""
+    updates = [{"insert": {"p": [(9.0,)]}}, {"delete": {"p": [(9,)]}}, {"insert": {"p": [(8,)]}}]
+    engine = tl.Engine(".decl p(x: float)\nq(x) :- p(x).")
+    list(engine.follow(updates, latest=True))
+    assert keys({"q": engine["q"]}) == keys({"q": [(8.0,)]})
+    engine = tl.Engine()
+    list(engine.follow([{"add_rules": ".decl p(x: float)\nq(x) :- p(x)."}, *updates], latest=True))
+    assert keys({"q": engine["q"]}) == keys({"q": [(8.0,)]})
+
+
 def test_extreme_values_come_back_as_they_went_in() -> None:
     """The ends of the integers, the smallest and largest floats, long and odd strings."""
     values = [

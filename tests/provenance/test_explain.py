@@ -7,7 +7,9 @@ import pytest
 import tidelog as tl
 from tests.differential.updates import draw_case
 from tidelog.provenance.checker import check_proof
+from tidelog.provenance.explain import explain
 from tidelog.provenance.proof import Proof
+from tidelog.provenance.stored_facts import StoredFacts
 
 CONTROL = """
 big: controls(x, y) :- owns(x, y, s), s > 50.
@@ -71,6 +73,41 @@ def test_the_checker_refuses_what_is_wrong(company):
         Proof("controls", ("b", "d"), total, (Proof("holder", ("b",)), Proof("company", ("d",)))),
     ):
         assert faults(company, forged)
+
+
+class Asked(StoredFacts):
+    """Facts that count how often they are looked up."""
+
+    times = 0
+
+    def matching(self, pattern):
+        self.times += 1
+        return super().matching(pattern)
+
+
+@pytest.mark.parametrize("ring", [False, True], ids=["chain", "ring"])
+def test_a_closure_through_itself_is_explained_without_looking_at_all_of_it(ring):
+    """A chain of 100 has 166,650 instances of the rule, a ring a million; all were looked at, which did not end."""
+    engine = tl.Engine("p(x, z) :- p(x, y), p(y, z).")
+    engine.apply(insert={"p": [(number, (number + 1) % 100 if ring else number + 1) for number in range(100)]})
+    for goal in ((0, 99), (3, 98), (50, 60)):
+        held = Asked(engine._backend)
+        assert faults(engine, explain("p", goal, engine.program.rules, held)) == []
+        assert held.times < 3_000
+
+
+def test_a_proof_that_is_near_is_a_shallowest_one():
+    """A long way stands beside one of two steps."""
+    engine = tl.Engine("p(x, z) :- p(x, y), p(y, z).")
+    engine.apply(insert={"p": [*((number, number + 1) for number in range(9)), (0, 4), (4, 8)]})
+    assert engine.explain("p", (0, 8)).height == 1
+
+
+def test_an_absent_fact_is_known_to_be_absent_by_both_searches():
+    """On a large ring with a way in, nothing leads back."""
+    engine = tl.Engine("p(x, z) :- p(x, y), p(y, z).")
+    engine.apply(insert={"p": [("in", 0), *((number, (number + 1) % 30) for number in range(30))]})
+    assert explain("p", (0, "in"), engine.program.rules, StoredFacts(engine._backend)) is None
 
 
 def explain_all(first, last):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tidelog.analysis import arities, functions, group_binders, names, safety, stratification, types
+from tidelog.analysis import arities, constant_patterns, functions, group_binders, names, safety, stratification, types
 from tidelog.analysis.impact import came_and_went
 from tidelog.analysis.survey import Survey
 from tidelog.analysis.type_inference import TypeInference
@@ -33,6 +33,7 @@ def _of_rules(program: Program) -> Iterator[Iterable[Problem]]:
     """The questions that a rule answers by itself."""
     yield functions.problems(program)
     yield safety.problems(program)
+    yield constant_patterns.problems(program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,15 @@ def check(program: Program, before: Checked | None = None) -> Checked:
     if checked.problems:
         raise ProgramError(checked.problems)
     return checked
+
+
+def check_stored(program: Program) -> tuple[Checked, tuple[Problem, ...]]:
+    """As `check`, for rules that an earlier release took: patterns that RE2 cannot read are told, not refused."""
+    found = examine(program).problems
+    told = tuple(problem for problem in found if problem.code == constant_patterns.CODE)
+    if len(told) < len(found):
+        raise ProgramError(problem for problem in found if problem.code != constant_patterns.CODE)
+    return (Checked(program), told) if told else (check(program), ())
 
 
 def _by_place(problem: Problem) -> tuple[str, int, int]:

@@ -106,6 +106,8 @@ class TypeInference:
     def _fact(self, fact: Fact) -> None:
         self._place = fact.place
         for index, constant in enumerate(fact.values):
+            if type(constant.value) is int and self._declared.get((fact.relation, index)) == "float":
+                continue  # taken as the float that it is equal to, as every fact is
             self._fill((fact.relation, index), constant, len(fact.values))
 
     def _literal(self, literal: Literal) -> None:

@@ -54,14 +54,17 @@ class Backend(Protocol[F]):
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> F:
         """Facts from any source, stored without marks if they are new; refused if they do not fit."""
 
-    def find(self, relation: str, source: object, arity: int | None) -> F:
-        """Those of the facts, from any source, that are in the materialisation."""
+    def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> F:
+        """Those of the facts, from any source, that are in the materialisation; 9 is 9.0 where floats are declared."""
 
     def use(self, schedule: Schedule) -> None:
         """From now on these rules are maintained; what was prepared for others may be forgotten."""
 
     def watch(self, budget: Budget) -> None:
         """Charge further work to this budget."""
+
+    def charge(self) -> None:
+        """Ask the budget whether to commit: seconds, facts and bytes as they are now."""
 
     def prepare(self) -> None:
         """Do everything of a commit that can fail; `commit` or `rollback` comes next."""

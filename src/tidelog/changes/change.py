@@ -101,6 +101,14 @@ class FactTables(Mapping[str, FactTable]):
         return {relation: table.to_arrow() for relation, table in self._tables.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class WithoutValue:
+    """Instances of a rule that are none because a value is missing: how many there are, and the first in words."""
+
+    count: int
+    first: str
+
+
 @dataclass(slots=True)
 class Stats:
     """How a change was found. The counters are named as in the papers; those that a strategy does not use are 0."""
@@ -121,6 +129,8 @@ class Stats:
     insertions: int = 0
     marks: int = 0
     no_ops: int = 0
+    without_value: dict[str, WithoutValue] = field(default_factory=dict)
+    """Rule -> the instances of the new version that are none because their arithmetic has no value."""
     seconds: float = 0.0
     jobs: int = 0
     """Spark jobs that the update took, 0 on the local backend."""

@@ -28,6 +28,8 @@ from tidelog.language.values import INT_MAX, INT_MIN
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray | list[Value]
 
+_SCALARS = "biufU"
+"""The kinds of NumPy's constants. Dates and durations are none, though `item` would make integers of some."""
 _ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.large_string()}
 
 
@@ -52,6 +54,15 @@ class Columns:
             return iter([()] * self.rows)
         return zip(*(column if isinstance(column, list) else column.to_pylist() for column in self.columns))
 
+    def parts(self, rows: int) -> Iterator[Columns]:
+        """The facts in parts of so many rows at most."""
+        if self.rows <= rows:
+            yield self
+            return
+        for start in range(0, self.rows, rows):
+            cut = slice(start, start + rows)
+            yield Columns(tuple(column[cut] for column in self.columns), min(rows, self.rows - start))
+
     def to_arrow(self) -> pa.Table:
         """An Arrow table with columns c1, c2, ...; a column of mixed types becomes a dense union."""
         arrays = [_to_arrow(column) if isinstance(column, list) else column for column in self.columns]
@@ -61,6 +72,7 @@ class Columns:
 def normalise(array: pa.Array, where: str = "the column", first_row: int = 1) -> pa.Array:
     """An Arrow array as int64, double, bool or large_string constants (or a dictionary or dense union of them)."""
     kind = array.type
+    _check_memory(array, where, first_row)
     if array.null_count:
         row = first_row + int(np.argmax(pc.is_null(array).to_numpy(zero_copy_only=False)))
         raise missing(where, row)
@@ -77,9 +89,11 @@ def normalise(array: pa.Array, where: str = "the column", first_row: int = 1) ->
     return _nested(array, where, first_row)
 
 
-def normalise_column(column: pa.Array | pa.ChunkedArray, where: str = "the column") -> pa.ChunkedArray:
+def normalise_column(
+    column: pa.Array | pa.ChunkedArray, where: str = "the column", first_row: int = 1
+) -> pa.ChunkedArray:
     """`normalise` for a column in chunks; the chunks get one type."""
-    chunks, first = [], 1
+    chunks, first = [], first_row
     for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
         chunks.append(normalise(chunk, where, first))
         first += len(chunk)
@@ -90,7 +104,7 @@ def normalise_column(column: pa.Array | pa.ChunkedArray, where: str = "the colum
 
 def plain(value: object, where: str = "the column", row: int = 1) -> Value:
     """A Python value as a constant: exactly int, float, str or bool, in range."""
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic) and value.dtype.kind in _SCALARS:
         value = value.item()
     match value:
         case bool():
@@ -111,22 +125,33 @@ def plain(value: object, where: str = "the column", row: int = 1) -> Value:
             raise unsupported(where, type(value).__name__, row)
 
 
-def from_values(values: Sequence[object], where: str = "the column") -> Column:
+def from_values(values: Sequence[object], where: str = "the column", first_row: int = 1) -> Column:
     """Python values as a column: an Arrow array when all have one type, a checked list otherwise."""
     types = set(map(type, values))
     if len(types) == 1:
         arrow_type = _ARROW_TYPES.get(next(iter(types)))
         if arrow_type is not None:
             try:
-                return normalise(pa.array(values, arrow_type), where)
+                return normalise(pa.array(values, arrow_type), where, first_row)
             except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
-                pass
-    return few_values(values, where)
+                pass  # one by one, which tells the row
+    return few_values(values, where, first_row)
 
 
-def few_values(values: Sequence[object], where: str) -> Column:
+def few_values(values: Sequence[object], where: str, first_row: int = 1) -> Column:
     """A handful of Python values as a column: checked one by one, which takes less time than an Arrow array."""
-    return [plain(value, where, row) for row, value in enumerate(values, 1)]
+    return [plain(value, where, row) for row, value in enumerate(values, first_row)]
+
+
+def joined(parts: Sequence[Column]) -> Column:
+    """Parts of one column under each other."""
+    if len(parts) == 1:
+        return parts[0]
+    types = {None if isinstance(part, list) else part.type for part in parts}
+    if len(types) == 1 and None not in types:
+        chunks = [chunk for part in parts for chunk in (part.chunks if isinstance(part, pa.ChunkedArray) else [part])]
+        return pa.chunked_array(chunks)
+    return [value for part in parts for value in (part if isinstance(part, list) else part.to_pylist())]
 
 
 def _to_arrow(values: list[Value]) -> pa.Array:
@@ -175,7 +200,29 @@ def _text(value: str, where: str, row: int) -> str:
         value.encode()
     except UnicodeEncodeError as error:
         raise out_of_range(where, row, "the string is not valid Unicode", "remove the lone surrogates") from error
-    return str(value)
+    return str.__str__(value)  # a subclass may print as something else
+
+
+def _check_memory(array: pa.Array, where: str, first_row: int) -> None:
+    """Refuse an array that is not what its type says: bounds that lead out of its memory, or bytes that are no text."""
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid as error:
+        row = first_row + _first_bad(array)
+        raise out_of_range(where, row, f"the array is damaged: {error}", "make it anew, with texts in UTF-8") from error
+
+
+def _first_bad(array: pa.Array) -> int:
+    """The position of the first value that makes an array invalid, by bisection."""
+    low, high = 0, len(array)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            array.slice(low, middle - low).validate(full=True)
+            low = middle
+        except pa.ArrowInvalid:
+            high = middle
+    return low
 
 
 def _integers(array: pa.Array, where: str, first_row: int) -> pa.Array:

@@ -2,8 +2,8 @@
 
 What      : `to_table` takes facts of one relation from Python rows, NumPy, pandas, polars, pyarrow, DuckDB, or anything
             else that speaks Arrow's C stream interface.
-Idea      : a source that speaks Arrow hands over its buffers; only Python rows are turned into columns here. Columns
-            count by position, names are ignored.
+Idea      : a source that speaks Arrow hands over its buffers; only Python rows and columns of Python objects are turned
+            into columns here, value by value. Columns count by position, names are ignored.
 Invariant : the result holds constants only (columns.py); a wrong number of columns, a missing value or a type that is
             no constant is refused, naming relation, column and row. The source is never changed.
 Never     : no files (files.py), and no other library is imported to recognise its objects.
@@ -11,24 +11,49 @@ Never     : no files (files.py), and no other library is imported to recognise i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from tidelog.changes.columns import Column, Columns, few_values, from_values, normalise_column, unsupported
+from tidelog.changes.columns import Column, Columns, few_values, from_values, joined, normalise_column, unsupported
 from tidelog.errors import UpdateError
 
+_Part: TypeAlias = tuple[tuple[Column, ...], int]
 _FEW = 16
+_PART = 1 << 16
+"""So many rows are taken from a source between two questions whether to go on."""
+
+
+Ask: TypeAlias = Callable[[Callable[[], int]], None]
+"""Asked before each step: raises if there is no time, or no room for the bytes that its argument counts."""
 
 
 def to_table(source: object, relation: str, arity: int | None = None) -> Columns:
     """The facts in `source` as columns of constants; `arity`, if known, is checked."""
-    columns, rows = _columns(source, relation, arity)
-    if arity is not None and len(columns) != arity:
-        raise wrong_arity(relation, arity, len(columns))
+    return together(list(to_parts(source, relation, arity)))
+
+
+def together(parts: Sequence[Columns]) -> Columns:
+    """The facts of all parts."""
+    if len(parts) == 1:
+        return parts[0]
+    columns = tuple(map(joined, zip(*(part.columns for part in parts))))
+    rows = sum(map(len, parts))
     return Columns(columns, rows if columns else min(rows, 1))
+
+
+def to_parts(source: object, relation: str, arity: int | None = None, ask: Ask = lambda _: None) -> Iterator[Columns]:
+    """As `to_table`, in one or more parts: of rows and batches a part at a time, so that a source need not end.
+
+    `ask` is called before a part takes memory.
+    """
+    for columns, rows in _parts(source, relation, arity, ask):
+        if arity is not None and len(columns) != arity:
+            raise wrong_arity(relation, arity, len(columns))
+        yield Columns(columns, rows if columns else min(rows, 1))
 
 
 def wrong_arity(relation: str, wanted: int, given: int, row: int | None = None) -> UpdateError:
@@ -46,66 +71,123 @@ def column_name(relation: str, number: int) -> str:
     return f"column {number} of {relation}"
 
 
-def _columns(source: Any, relation: str, arity: int | None) -> tuple[tuple[Column, ...], int]:  # noqa: ANN401
+def _parts(source: Any, relation: str, arity: int | None, ask: Ask) -> Iterator[_Part]:  # noqa: ANN401
     if isinstance(source, Columns):
-        return source.columns, source.rows
-    if type(source).__module__.partition(".")[0] == "pandas" and hasattr(source, "iloc"):
-        return _from_pandas(source, relation)
-    if isinstance(source, np.ndarray) and source.ndim == 2:
-        return _from_arrow([pa.array(column) for column in source.T], len(source), relation)
-    if isinstance(source, pa.RecordBatchReader):
-        source = source.read_all()
-    elif not isinstance(source, pa.Table | pa.RecordBatch) and hasattr(source, "__arrow_c_stream__"):
-        source = pa.RecordBatchReader.from_stream(source).read_all()
-    if isinstance(source, pa.Table | pa.RecordBatch):
-        return _from_arrow(source.columns, source.num_rows, relation)
-    return _from_rows(source, relation, arity)
+        ask(lambda: sum(map(_weight, source.columns)))
+        yield source.columns, source.rows
+    elif type(source).__module__.partition(".")[0] == "pandas" and getattr(source, "ndim", 0) == 2:
+        yield _from_arrays((source.iloc[:, at] for at in range(source.shape[1])), relation, ask), len(source)
+    elif isinstance(source, np.ndarray) and source.ndim == 2:
+        yield _from_arrays(source.T, relation, ask), len(source)
+    elif isinstance(source, pa.Table | pa.RecordBatch):
+        ask(lambda: source.nbytes)
+        yield _from_arrow(source.columns, relation), source.num_rows
+    elif hasattr(source, "__arrow_c_stream__"):
+        yield from _from_stream(source, relation, ask)
+    else:
+        yield from _from_rows(source, relation, arity, ask)
 
 
-def _from_arrow(
-    arrays: Iterable[pa.Array | pa.ChunkedArray], rows: int, relation: str
-) -> tuple[tuple[Column, ...], int]:
+def _weight(column: Any) -> int:  # noqa: ANN401
+    """About how many bytes the values of a column take; texts count with their length."""
+    if not isinstance(column, list | tuple):
+        return int(column.nbytes)
+    if any(issubclass(kind, str) for kind in set(map(type, column))):
+        return sum(len(value) if isinstance(value, str) else 8 for value in column)
+    return 8 * len(column)
+
+
+def _from_stream(source: object, relation: str, ask: Ask) -> Iterator[_Part]:
+    """A source of Arrow batches, batch by batch; without any it is a table without facts."""
+    try:
+        reader = pa.RecordBatchReader.from_stream(source)
+        row = 1
+        for batch in reader:
+            if batch.num_rows or not batch.num_columns:
+                ask(lambda batch=batch: batch.nbytes)  # type: ignore[misc]
+                yield _from_arrow(batch.columns, relation, row), batch.num_rows
+            row += batch.num_rows
+        if row == 1:
+            yield _from_arrow(reader.schema.empty_table().columns, relation), 0
+    except pa.ArrowInvalid as error:  # one column, for example, is no table
+        raise UpdateError.of(
+            "E303", f"{type(source).__name__} gives no table of {relation}: {error}", remedy="give it as a table"
+        ) from error
+
+
+def _from_arrow(arrays: Iterable[pa.Array | pa.ChunkedArray], relation: str, first_row: int = 1) -> tuple[Column, ...]:
     named = ((column_name(relation, number), array) for number, array in enumerate(arrays, 1))
-    return tuple(normalise_column(array, name) for name, array in named), rows
+    return tuple(normalise_column(array, name, first_row) for name, array in named)
 
 
-def _from_pandas(frame: Any, relation: str) -> tuple[tuple[Column, ...], int]:  # noqa: ANN401
-    """A pandas frame: object columns may mix types and go value by value; NaN means missing, as in pandas."""
+def _from_arrays(arrays: Iterable[Any], relation: str, ask: Ask) -> tuple[Column, ...]:
+    """Columns of NumPy or pandas. Objects may mix types and go one by one; Arrow would make floats of 1 and 2.5.
+
+    NaN means missing in pandas, and in NumPy it is no constant.
+    """
     columns: list[Column] = []
-    for number in range(frame.shape[1]):
-        name, series = column_name(relation, number + 1), frame.iloc[:, number]
-        try:
-            columns.append(normalise_column(pa.array(series, from_pandas=True), name))
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            columns.append(from_values(series.tolist(), name))
-    return tuple(columns), len(frame)
+    for number, array in enumerate(arrays, 1):
+        name = column_name(relation, number)
+        ask(lambda array=array: int(array.nbytes))  # type: ignore[misc]
+        columns.append(_one_by_one(array, name, ask) if array.dtype == object else _from_array(array, name, ask))
+    return tuple(columns)
 
 
-def _from_rows(source: object, relation: str, arity: int | None) -> tuple[tuple[Column, ...], int]:
-    if isinstance(source, str | bytes | Mapping) or not isinstance(source, Iterable):
+def _from_array(array: Any, name: str, ask: Ask) -> Column:  # noqa: ANN401
+    """A column whose values have one type, as far as its library knows."""
+    from_pandas = not isinstance(array, np.ndarray)
+    try:
+        return normalise_column(pa.array(array, from_pandas=from_pandas), name)
+    except (pa.ArrowException, TypeError):  # of a layout or type that Arrow does not take: other byte orders, complex
+        return _one_by_one(array, name, ask)
+
+
+def _one_by_one(array: Any, name: str, ask: Ask) -> Column:  # noqa: ANN401
+    """Single values, which are constants or are refused with their row; iteration keeps dates what they are."""
+    parts, values = list[Column](), (None if _is_missing(value) else value for value in array)
+    while part := list(islice(values, _PART)):
+        ask(lambda part=part: _weight(part))  # type: ignore[misc]
+        parts.append(from_values(part, name, len(parts) * _PART + 1))
+    return joined(parts) if parts else pa.array([], pa.int64())
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a value is what pandas writes for nothing: NaN, NaT and NA are not equal to themselves."""
+    try:
+        return bool(value != value)
+    except (TypeError, ValueError):  # NA does not say, and arrays say it for each of their values
+        return type(value).__name__ == "NAType"
+
+
+def _from_rows(source: object, relation: str, arity: int | None, ask: Ask) -> Iterator[_Part]:
+    is_single = isinstance(source, str | bytes | Mapping) or (isinstance(source, np.ndarray) and not source.ndim)
+    if is_single or not isinstance(source, Iterable):
         raise UpdateError.of(
             "E303",
             f"the facts of {relation} come as {type(source).__name__}",
             remedy="give a list of tuples, or a table: pandas, polars, pyarrow, DuckDB",
         )
-    rows = source if isinstance(source, list | tuple) else list(source)
-    _check_shapes(rows, relation, arity)
-    if not rows:
-        return tuple(pa.array([], pa.int64()) for _ in range(arity or 0)), 0
-    checked = few_values if len(rows) <= _FEW else from_values
-    columns = (checked(column, column_name(relation, number)) for number, column in enumerate(zip(*rows), 1))
-    return tuple(columns), len(rows)
+    facts, row = iter(source), 1
+    while part := list(islice(facts, _PART)):
+        arity = _checked_arity(part, relation, arity, row)
+        columns = list(zip(*part))
+        ask(lambda columns=columns: sum(map(_weight, columns)))  # type: ignore[misc]
+        checked = few_values if len(part) <= _FEW else from_values
+        names = (column_name(relation, number) for number in range(1, arity + 1))
+        yield tuple(checked(column, name, row) for name, column in zip(names, columns)), len(part)
+        row += len(part)
+    if row == 1:
+        yield tuple(pa.array([], pa.int64()) for _ in range(arity or 0)), 0
 
 
-def _check_shapes(rows: Collection[Any], relation: str, arity: int | None) -> None:
-    """Every row is a tuple or list, and all have the same length."""
+def _checked_arity(rows: list[Any], relation: str, arity: int | None, first_row: int) -> int:
+    """How many values every row has; each is a tuple or list, and all have the same length."""
     for kind in set(map(type, rows)):
         if not issubclass(kind, tuple | list):
-            row = next(row for row, fact in enumerate(rows, 1) if type(fact) is kind)
+            row = next(row for row, fact in enumerate(rows, first_row) if type(fact) is kind)
             raise unsupported(f"a fact of {relation}", f"{kind.__name__}, and must be a tuple of values", row)
-    lengths = set(map(len, rows))
-    if lengths and lengths != {arity}:
-        wanted = len(next(iter(rows))) if arity is None else arity
-        for row, fact in enumerate(rows, 1):
-            if len(fact) != wanted:
-                raise wrong_arity(relation, wanted, len(fact), row)
+    wanted = len(rows[0]) if arity is None else arity
+    if set(map(len, rows)) != {wanted}:
+        row, fact = next((row, fact) for row, fact in enumerate(rows, first_row) if len(fact) != wanted)
+        raise wrong_arity(relation, wanted, len(fact), row)
+    return wanted

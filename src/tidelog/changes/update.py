@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -24,6 +24,7 @@ from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from tidelog.changes.columns import Columns, plain
+from tidelog.changes.declared import asked_fact
 from tidelog.changes.fact_sources import to_table
 from tidelog.errors import Place, Problem, UpdateError
 from tidelog.language.parser import parse
@@ -32,6 +33,7 @@ from tidelog.language.terms import Declaration, Program, Rule, Value
 from tidelog.language.values import fact_identity
 
 Facts: TypeAlias = Mapping[str, Columns]
+Types: TypeAlias = Callable[[str], tuple[str, ...] | None]
 
 _KEYS = ("delete", "insert", "add_rules", "remove_rules")
 _SHOWN = 200
@@ -119,11 +121,12 @@ def to_json(update: Update) -> str:
     return json.dumps(content, ensure_ascii=False, allow_nan=False)
 
 
-def net(updates: Iterable[Update], rules: Container[str] = ()) -> Update:
+def net(updates: Iterable[Update], rules: Container[str] = (), types: Types = lambda _: None) -> Update:
     """One update that has the effect of all, in order.
 
     `rules` says which rule names exist before the first of them: a rule that the updates add and remove again is not
-    removed by the result unless it was there before.
+    removed by the result unless it was there before. `types` gives the declared types of a relation: where they say
+    float, 9 and 9.0 are one value.
     """
     inserted: dict[str, dict[Any, tuple[Value, ...]]] = defaultdict(dict)
     deleted: dict[str, dict[Any, tuple[Value, ...]]] = defaultdict(dict)
@@ -132,18 +135,21 @@ def net(updates: Iterable[Update], rules: Container[str] = ()) -> Update:
     removed: dict[str, None] = {}
     for update in updates:
         text = parse(update.add_rules)
-        for relation, values in _facts(update.delete):
+        declared.extend(text.declarations)
+        known = {one.relation: tuple(kind for _, kind in one.columns) for one in reversed(declared)}
+        for relation, given in _facts(update.delete):
+            values = asked_fact(given, types(relation) or known.get(relation))
             key = fact_identity(values)
             inserted[relation].pop(key, None)
             deleted[relation][key] = values
         inline = ((fact.relation, tuple(constant.value for constant in fact.values)) for fact in text.facts)
-        for relation, values in chain(_facts(update.insert), inline):
+        for relation, given in chain(_facts(update.insert), inline):
+            values = asked_fact(given, types(relation) or known.get(relation))
             key = fact_identity(values)
             deleted[relation].pop(key, None)
             inserted[relation][key] = values
         added = _without(added, update.remove_rules, removed, rules)
         added.extend(text.rules)
-        declared.extend(text.declarations)
     program = print_program(Program(tuple(dict.fromkeys(added)), (), tuple(declared)))
     return Update.of(_listed(inserted), _listed(deleted), program, tuple(removed))
 

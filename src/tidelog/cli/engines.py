@@ -20,7 +20,7 @@ from tidelog.changes.files import find_file, read_file
 from tidelog.engine import Engine
 from tidelog.errors import UpdateError
 from tidelog.language.terms import Program
-from tidelog.limits import Limits
+from tidelog.limits import Budget, Limits
 from tidelog.observe.progress import Advance, Progress
 
 _TEXT_TYPES = frozenset({"number", "unsigned", "float", "bool", "symbol"})
@@ -29,19 +29,25 @@ _ESCAPES = {r"\t": "\t"}
 
 def engine_for(args: argparse.Namespace, program: Program) -> Engine:
     """The engine that the options ask for, with the program's rules and its inline facts."""
-    limits = Limits(args.limit_facts, args.limit_rounds, args.limit_seconds, args.limit_bytes)
-    return Engine(program, strategy=args.strategy, backend=args.backend, limits=limits)
+    return Engine(program, strategy=args.strategy, backend=args.backend, limits=_limits(args))
+
+
+def _limits(args: argparse.Namespace) -> Limits:
+    return Limits(args.limit_facts, args.limit_rounds, args.limit_seconds, args.limit_bytes)
 
 
 def facts_for(args: argparse.Namespace, program: Program, progress: Progress) -> dict[str, Columns]:
-    """The facts in the folder, by relation."""
+    """The facts in the folder, by relation; a file that is larger than what may be used is not read."""
     if not Path(args.facts).is_dir():
         raise UpdateError.of("E307", f"{args.facts} is no folder", remedy="give a folder with one file per relation")
     types = _types(program)
     sources = list(_sources(args.facts, program, types))
-    found = {}
+    found, budget, size = {}, Budget(_limits(args)), 0
     with progress.stage("reading facts", unit="facts") as advance:
         for relation, path, delimiter in sources:
+            size += path.stat().st_size if path.is_file() else 0
+            budget.check_bytes(size)
+            budget.check_time()
             found[relation] = read_file(path, relation, types.get(relation), header=args.header, delimiter=delimiter)
             advance(len(found[relation]))
     return found

@@ -11,12 +11,11 @@ Never     : no rules, no facts, no text.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Hashable, Sequence
 from fractions import Fraction
-from functools import lru_cache
 
 from tidelog.errors import EvaluationError
+from tidelog.language import patterns
 from tidelog.language.terms import Value
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
@@ -44,7 +43,7 @@ def compare(op: str, left: Value, right: Value) -> bool:
         case "<" | "<=" | ">" | ">=":
             return _ordered(op, left, right)
         case "match" | "!match":
-            holds = _pattern(_text(left)).fullmatch(_text(right)) is not None
+            holds = _matches(_text(left), _text(right))
         case "contains" | "!contains":
             holds = _text(left) in _text(right)
         case _:
@@ -222,9 +221,14 @@ def _substr(arguments: Sequence[Value]) -> str:
     return text[start : start + length]
 
 
-@lru_cache(maxsize=1024)
-def _pattern(text: str) -> re.Pattern[str]:
+def _matches(pattern: str, text: str) -> bool:
     try:
-        return re.compile(text)
-    except re.error as error:
-        raise EvaluationError.of("E505", f"{text!r} is not a regular expression: {error}") from error
+        return patterns.matches(pattern, [text])[0]
+    except ValueError as error:
+        shown = pattern if len(pattern) <= _SHOWN else f"{pattern[:_SHOWN]}..."
+        raise EvaluationError.of(
+            "E505", f"{shown!r} is not a regular expression: {error}", remedy="write it as RE2 wants it"
+        ) from error
+
+
+_SHOWN = 200

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from tidelog.changes.change import Stats
 from tidelog.changes.strategy_choice import StrategyChoice
+from tidelog.planning.lowered import is_hidden
 
 PHASES: Mapping[str, str] = {
     "backward": "backward",
@@ -49,9 +50,9 @@ class Counters:
             self.values[name] += number
 
     def collect(self, derived: Mapping[tuple[str, str], int]) -> None:
-        """Take over what a store derived, per rule and phase."""
+        """Take over what a store derived, per rule of the user and phase."""
         for rule_and_phase, number in derived.items():
-            if number:
+            if number and not is_hidden(rule_and_phase[0]):
                 self.derivations[rule_and_phase] += number
                 self.values["derivations"] += number
                 self.values[PHASES[rule_and_phase[1]]] += number

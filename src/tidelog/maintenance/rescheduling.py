@@ -3,8 +3,9 @@
 What      : `turned` gives the schedule of the next rule book from that of the present one.
 Idea      : a rule belongs to the stage of its head. If it reads nothing from later stages, it changes that stage alone.
             A rule for a new relation that no rule reads yet makes a new stage at the end. Other changes may merge
-            stages, split them or put them in another order; then, and for aggregates, which share relations across
-            rules, the answer is None, and all rules are lowered again.
+            stages, split them or put them in another order; then the answer is None, and all rules are lowered again.
+            So it is for aggregates, which share relations across rules, and for arithmetic, which has companions
+            (planning/undefined.py).
 Invariant : the stages are those that lowering all rules would give, each after the stages that it reads; a stage that
             does not change is the same object.
 Cost      : grows with the stages that change; of the others only references are copied, unless a stage goes.
@@ -16,7 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tidelog.analysis.components import components, relations_read
-from tidelog.language.terms import Aggregate, Rule
+from tidelog.analysis.computed import is_partial
+from tidelog.language.terms import Aggregate, Atom, Call, Comparison, Literal, Negation, Rule, Term
 from tidelog.maintenance.schedule import Schedule
 from tidelog.planning.lowered import LoweredRule, Stage
 from tidelog.planning.lowering import lowered_rules
@@ -26,7 +28,7 @@ def turned(
     schedule: Schedule, added: Sequence[Rule], removed: Sequence[Rule], after: Iterable[Rule]
 ) -> Schedule | None:
     """The schedule after some rules have come and gone; None if all rules, then `after`, have to be lowered anew."""
-    if any(isinstance(literal, Aggregate) for rule in (*added, *removed) for literal in rule.body):
+    if any(map(_has_companions, (*added, *removed))):
         return None
     new = [rule for rule in added if rule.head.relation not in schedule.place]
     old = [rule for rule in added if rule.head.relation in schedule.place]
@@ -40,6 +42,23 @@ def turned(
         return schedule.with_stages(replaced, appended)
     stages = [replaced.get(number, scheduled.stage) for number, scheduled in enumerate(schedule.stages)]
     return Schedule((*(stage for stage in stages if stage.rules or stage.groups), *appended), schedule)
+
+
+def _has_companions(rule: Rule) -> bool:
+    """Whether rules of ours stand beside a rule: for its aggregates, or for its instances without a value."""
+    return (
+        any(isinstance(literal, Aggregate) for literal in rule.body)
+        or any(isinstance(one, Comparison) and is_partial(one.op, one.left, one.right) for one in rule.body)
+        or any(isinstance(term, Call) for literal in (rule.head, *rule.body) for term in _terms(literal))
+    )
+
+
+def _terms(literal: Literal) -> Sequence[Term]:
+    match literal:
+        case Atom(terms=terms) | Negation(atom=Atom(terms=terms)):
+            return terms
+        case _:
+            return ()
 
 
 def _replaced(

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import filterfalse
 
-from tidelog.language.terms import Atom, Negation
+from tidelog.language.terms import Atom, Negation, Rule
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage, is_hidden
 
 
@@ -110,10 +110,20 @@ class Schedule:
         place = self.place.get(relation) if is_hidden(relation) else None
         return relation if place is None else self.stages[place].stage.name
 
+    @cached_property
+    def undefined(self) -> dict[str, frozenset[Rule]]:
+        """The relations of instances without a value, each with the user's rules whose instances they are."""
+        stages = (scheduled.stage for scheduled in self.stages if scheduled.stage.finds_undefined)
+        rules = [rule for stage in stages for rule in stage.rules]
+        names = dict.fromkeys(rule.head.relation for rule in rules)
+        return {name: frozenset(rule.source for rule in rules if rule.head.relation == name) for name in names}
+
     @property
     def hidden(self) -> frozenset[str]:
         """The relations that are ours."""
-        return frozenset(name for group in self.groups.values() for name in (group.relation, group.body_relation))
+        groups = self.groups.values()
+        names = (name for group in groups for name in (group.relation, group.body_relation, group.lacking))
+        return frozenset((*names, *self.undefined))
 
 
 @dataclass(frozen=True, eq=False)

@@ -214,6 +214,7 @@ class Store(Protocol[F]):
     def regroup(self, rule: GroupRule, changed: F, phase: str) -> tuple[F, F]:
         """The aggregate facts to insert and to delete, given the body facts that changed: touches only their groups.
 
+        Both results hold facts of the rule's own relation and of that of its groups without a value.
         The body relation is read in the view NOW; results are compared with the aggregate facts in the view OLD.
         Both results carry no new marks.
         """

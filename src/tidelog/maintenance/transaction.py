@@ -6,7 +6,7 @@ Idea      : while a stage is processed everything below it has its final NOW and
             read from the marks of the facts that were touched (INSERTED, DELETED), and wakes the stages that read it.
 Invariant : a stage none of whose inputs changed is not visited. Nothing is committed here; on an error the caller rolls
             back.
-Never     : no strategy is known by name, no fact by value.
+Never     : of the strategies that users choose none is known by name; no fact is known by value.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import Generic
 from tidelog.limits import Budget
 from tidelog.maintenance import bulk
 from tidelog.maintenance.counters import Counters
+from tidelog.maintenance.dred import DRed
 from tidelog.maintenance.marking import Foreseen
 from tidelog.maintenance.schedule import RuleChange, Schedule, Scheduled
 from tidelog.maintenance.store import F, Store
@@ -26,6 +27,8 @@ from tidelog.maintenance.task import Strategy, Task
 from tidelog.planning.lowered import LoweredRule, Stage
 from tidelog.planning.views import DELETED, INSERTED, NOW, Mark, View
 
+_SIMPLE = DRed()
+"""What maintains instances without a value: they do not recur, and hardly one has two derivations."""
 _EXPLICIT, _NOT_EXPLICIT = View(Mark.EXPLICIT), View(outside=Mark.EXPLICIT)
 _WAS_NOT_EXPLICIT = View(outside=Mark.WAS_EXPLICIT)
 
@@ -141,13 +144,15 @@ class _Run(Generic[F]):
         if scheduled.stage.groups:
             self._regroup(scheduled.stage)
         else:
-            task = self._task(scheduled)
-            if not self.strategy.keeps_counts:
+            task, strategy = self._task(scheduled), self.strategy
+            if scheduled.stage.finds_undefined:
+                task.counters, task.budget, strategy = Counters(), self.budget.without_rounds(), _SIMPLE
+            if not strategy.keeps_counts:
                 self.store.stop_counting(scheduled.stage.relations)
             if self.bulk is None:
-                self.strategy.maintain(task)
+                strategy.maintain(task)
             else:
-                bulk.maintain(task, self.strategy, self.bulk)
+                bulk.maintain(task, strategy, self.bulk)
         for relation in sorted(scheduled.stage.relations):
             self._changed(relation)
 

@@ -17,6 +17,8 @@ from functools import cached_property
 from tidelog.language.terms import Atom, Comparison, Negation, Rule
 
 BodyLiteral = Atom | Negation | Comparison
+UNDEFINED_PREFIX = "@undefined"
+"""With this begin the names of relations of instances without a value (undefined.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class GroupRule:
     """`relation(group..., result)` from the facts of `body_relation(group..., locals..., value)`.
 
     `group` is the number of leading group columns; the value, if the function needs one, is the last column. `source`
-    is the user's rule that the aggregate stands in.
+    is the user's rule that the aggregate stands in. Groups whose members have no aggregate (a sum that overflows,
+    values without order) are facts of `lacking(group...)`.
     """
 
     key: str
@@ -57,6 +60,11 @@ class GroupRule:
     group: int
     body_arity: int
     source: Rule
+
+    @property
+    def lacking(self) -> str:
+        """The relation of groups without a value; that of a count, which always has one, stays empty."""
+        return f"@lacking {self.relation[1:]}"
 
 
 @dataclass(frozen=True)
@@ -76,12 +84,18 @@ class Stage:
     is_recursive: bool
 
     @cached_property
+    def finds_undefined(self) -> bool:
+        """Whether its facts are instances without a value."""
+        return any(relation.startswith(UNDEFINED_PREFIX) for relation in self.relations)
+
+    @cached_property
     def name(self) -> str:
         """The component in the user's words, for messages: its relations; of a stage of ours the relation it serves."""
         if not any(map(is_hidden, self.relations)):
             return ", ".join(sorted(self.relations))
         sources = {*(rule.source for rule in self.rules), *(group.source for group in self.groups)}
-        return f"an aggregate in {', '.join(sorted({source.head.relation for source in sources}))}"
+        what = "missing values" if self.finds_undefined else "an aggregate"
+        return f"{what} in {', '.join(sorted({source.head.relation for source in sources}))}"
 
 
 def is_hidden(relation: str) -> bool:

@@ -9,6 +9,9 @@ Never      : no choice of join order and no data.
     h(x, n) :- q(x), n = count : { p(x, _) }.      becomes
     @body(x, y)  :- p(x, y).        @result(x, n) = count of @body grouped by x.
     h(x, n) :- q(x), @result(x, n).                h(x, 0) :- q(x), !@result(x, _).
+
+A sum that has no value is no sum over nothing: its groups are facts of a further hidden relation, which the second rule
+negates, too. Rules that can be without a value get companions that find such instances (undefined.py).
 """
 
 from __future__ import annotations
@@ -16,16 +19,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count
+from itertools import count, product
 
 from tidelog.analysis.components import components
+from tidelog.analysis.flat_rules import flattened
 from tidelog.analysis.group_binders import closing_literals
 from tidelog.analysis.grouping import group_variables
 from tidelog.language.printer import canonical_text, rule_key
 from tidelog.language.terms import (
     Aggregate,
     Atom,
-    Call,
     Comparison,
     Constant,
     Literal,
@@ -36,6 +39,7 @@ from tidelog.language.terms import (
     variables,
 )
 from tidelog.planning.lowered import BodyLiteral, GroupRule, LoweredRule, Stage
+from tidelog.planning.undefined import Options, undefined_rules
 
 _DEFAULTS = {"count": 0, "sum": 0}
 
@@ -83,39 +87,43 @@ class _Lowering:
             for relation in component.relations
         }
 
-    def add(self, rule: Rule, source: Rule | None = None) -> None:
-        """Lower one rule: of the user, or of ours for the body of an aggregate in the user's rule `source`."""
-        key, source = rule_key(rule), source or rule
+    def add(self, rule: Rule, source: Rule | None = None, counted: Sequence[Literal] | None = None) -> None:
+        """Lower one rule: of the user, or of ours for the body of an aggregate in the user's rule `source`.
+
+        Values that its literals lack count for this rule if they are among `counted`, or if nothing is said about that.
+        """
+        key, source, flat = rule_key(rule), source or rule, flattened(rule)
         fresh = (Variable(f"_:lowered{number}") for number in count())
-        alternatives: list[list[BodyLiteral]] = [[]]
-        for literal in rule.body:
-            if isinstance(literal, Aggregate):
-                options = self._aggregate(rule, literal, key, fresh, source)
-            else:
-                options = [list(_flat(literal, fresh))]
-            alternatives = [body + option for body in alternatives for option in options]
-        for body in alternatives:
-            self.rules[LoweredRule(key, rule.head, tuple(body), source)] = None
+        pairs = zip(_aggregates(rule), _aggregates(flat))
+        options = {id(one): self._aggregate(rule, given, one.result, key, fresh, source) for given, one in pairs}
+        ways = [options[id(one)].holds if isinstance(one, Aggregate) else [[one]] for one in flat.body]
+        for way in product(*ways):
+            body = tuple(literal for part in way for literal in part)
+            self.rules[LoweredRule(key, rule.head, body, source)] = None
+        elsewhere = [] if counted is None else [one for one in rule.body if one not in counted]
+        own = [one for one in flat.body if one not in elsewhere]
+        for found in undefined_rules(flat, options, own, source):
+            self.rules[found] = None
 
     def _aggregate(
-        self, rule: Rule, aggregate: Aggregate, key: str, fresh: Iterator[Variable], source: Rule
-    ) -> list[list[BodyLiteral]]:
+        self, rule: Rule, aggregate: Aggregate, result: Term, key: str, fresh: Iterator[Variable], source: Rule
+    ) -> Options:
         """The ways in which the aggregate holds: with a result, and for count and sum also over nothing."""
         group = tuple(map(Variable, group_variables(rule, aggregate)))
-        relation = self._result_relation(rule, aggregate, group, key, source)
-        result = next(fresh)
-        present: list[BodyLiteral] = [Atom(relation, (*group, result)), Comparison("=", aggregate.result, result)]
-        if isinstance(aggregate.result, Variable | Constant):
-            present = [Atom(relation, (*group, aggregate.result))]
+        found = self._group_rule(rule, aggregate, group, key, source)
+        present: list[BodyLiteral] = [Atom(found.relation, (*group, result))]
+        lacks: list[BodyLiteral] | None = [Atom(found.lacking, group)] if aggregate.function != "count" else None
         if aggregate.function not in _DEFAULTS:
-            return [present]
+            return Options([present], lacks)
+        empty: list[BodyLiteral] = [Negation(Atom(found.relation, (*group, next(fresh))))]
+        if lacks is not None:
+            empty.append(Negation(Atom(found.lacking, group)))
         default = Constant(_DEFAULTS[aggregate.function])
-        empty = Negation(Atom(relation, (*group, next(fresh))))
-        return [present, [empty, Comparison("=", aggregate.result, default)]]
+        return Options([present, [*empty, Comparison("=", result, default)]], lacks)
 
-    def _result_relation(
+    def _group_rule(
         self, rule: Rule, aggregate: Aggregate, group: tuple[Variable, ...], key: str, source: Rule
-    ) -> str:
+    ) -> GroupRule:
         body = closing_literals(rule, aggregate, self._own.get(rule.head.relation, frozenset())) + aggregate.body
         local = dict.fromkeys(
             variable for literal in aggregate.body for variable in variables(literal) if variable not in group
@@ -127,44 +135,19 @@ class _Lowering:
         if name not in self.groups:
             bodies = f"@of {name[1:]}"
             self.groups[name] = GroupRule(key, name, aggregate.function, bodies, len(group), len(head.terms), source)
-            self.add(Rule(Atom(bodies, head.terms), body, name=key, place=rule.place), source)
-        return name
+            member = Rule(Atom(bodies, head.terms), body, name=key, place=rule.place)
+            self.add(member, source, aggregate.body)
+        return self.groups[name]
+
+
+def _aggregates(rule: Rule) -> list[Aggregate]:
+    return [literal for literal in rule.body if isinstance(literal, Aggregate)]
 
 
 def _positive(local: Iterable[Variable], body: Sequence[Literal]) -> tuple[Variable, ...]:
     """The local variables that a substitution binds: not those that are existential inside a negated atom."""
     bound = {variable for literal in body if not isinstance(literal, Negation) for variable in variables(literal)}
     return tuple(variable for variable in local if variable in bound)
-
-
-def _flat(literal: Literal, fresh: Iterator[Variable]) -> Iterator[BodyLiteral]:
-    """A literal whose atom holds variables and constants only; calls become comparisons beside it."""
-    match literal:
-        case Comparison():
-            yield literal
-        case Atom(relation, terms, place):
-            flat, comparisons = _without_calls(terms, fresh)
-            yield Atom(relation, flat, place)
-            yield from comparisons
-        case Negation(Atom(relation, terms, inner), place):
-            flat, comparisons = _without_calls(terms, fresh)
-            yield from comparisons
-            yield Negation(Atom(relation, flat, inner), place)
-        case Aggregate():
-            raise AssertionError("aggregates are lowered by their rule")
-
-
-def _without_calls(terms: Sequence[Term], fresh: Iterator[Variable]) -> tuple[tuple[Term, ...], list[Comparison]]:
-    flat: list[Term] = []
-    comparisons: list[Comparison] = []
-    for term in terms:
-        if isinstance(term, Call):
-            variable = next(fresh)
-            comparisons.append(Comparison("=", variable, term, term.place))
-            flat.append(variable)
-        else:
-            flat.append(term)
-    return tuple(flat), comparisons
 
 
 def _stages(lowering: _Lowering) -> Iterator[Stage]:
@@ -174,14 +157,16 @@ def _stages(lowering: _Lowering) -> Iterator[Stage]:
     for rule in lowering.rules:
         by_head.setdefault(rule.head.relation, []).append(rule)
         stand_ins.append(Rule(rule.head, rule.body, rule.key, rule.source.place))
-    stand_ins.extend(
-        Rule(Atom(group.relation, ()), (Atom(group.body_relation, ()),), group.relation)
-        for group in lowering.groups.values()
-    )
+    for group in lowering.groups.values():
+        stand_ins.append(Rule(Atom(group.relation, ()), (Atom(group.body_relation, ()),), group.relation))
+        stand_ins.append(Rule(Atom(group.lacking, ()), (Atom(group.relation, ()),), group.lacking))
+    lacking = {group.lacking for group in lowering.groups.values()}
     for component in components(tuple(stand_ins)):
         rules = tuple(rule for relation in sorted(component.relations) for rule in by_head.get(relation, ()))
         groups = tuple(lowering.groups[name] for name in sorted(component.relations) if name in lowering.groups)
-        yield Stage(frozenset(component.relations), rules, groups, component.is_recursive)
+        if lacking.isdisjoint(component.relations):
+            relations = component.relations.union(group.lacking for group in groups)
+            yield Stage(frozenset(relations), rules, groups, component.is_recursive)
 
 
 def _arities(lowering: _Lowering) -> dict[str, int]:
@@ -195,4 +180,5 @@ def _arities(lowering: _Lowering) -> dict[str, int]:
     for group in lowering.groups.values():
         found[group.relation] = group.group + 1
         found[group.body_relation] = group.body_arity
+        found[group.lacking] = group.group
     return found

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from tidelog.language.partial import aggregate, apply, holds
 from tidelog.language.terms import (
     Aggregate,
     Atom,
@@ -26,7 +27,7 @@ from tidelog.language.terms import (
     Variable,
     variables,
 )
-from tidelog.language.values import aggregate, apply, compare, fact_identity, identity
+from tidelog.language.values import fact_identity, identity
 from tidelog.provenance.proof import Proof
 
 FactsOf = Callable[[str], Iterable[tuple[Value, ...]]]
@@ -93,7 +94,7 @@ def _unmet(
             return f"a condition fails: {type(ready).__name__}"
     for atom, _, values in pairs:
         for term, value in zip(atom.terms, values):
-            if identity(_value(term, known)) != identity(value):
+            if not holds("=", _value(term, known), value):
                 return "an expression has another value"
     return None
 
@@ -133,23 +134,31 @@ def _is_decidable(literal: Literal, known: _Known, outer: set[str]) -> bool:
 def _holds(literal: Literal, known: _Known, outer: set[str], facts_of: FactsOf) -> bool:
     match literal:
         case Negation(atom=atom):
-            return not any(True for _ in _rows([atom], known, facts_of))
+            calls = [term for term in atom.terms if isinstance(term, Call)]
+            lacks = any(_value(call, known) is None for call in calls)
+            return not lacks and not any(True for _ in _rows([atom], known, facts_of))
         case Comparison(op="=", left=Variable(name=name), right=right) if name not in known:
-            known[name] = _value(right, known)
-            return True
+            return _computes(name, right, known)
         case Comparison(op="=", left=left, right=Variable(name=name)) if name not in known:
-            known[name] = _value(left, known)
-            return True
+            return _computes(name, left, known)
         case Comparison(op=op, left=left, right=right):
-            return compare(op, _value(left, known), _value(right, known))
+            return holds(op, _value(left, known), _value(right, known))
         case Aggregate(result=result):
             value = _aggregate(literal, {name: known[name] for name in known.keys() & outer}, facts_of)
             if value is None:
                 return False
             if isinstance(result, Variable):
                 return identity(known.setdefault(result.name, value)) == identity(value)
-            return identity(_value(result, known)) == identity(value)
+            return holds("=", _value(result, known), value)
     return False
+
+
+def _computes(name: str, term: Term, known: _Known) -> bool:
+    """Give a variable the value of a term; False if it has none."""
+    value = _value(term, known)
+    if value is not None:
+        known[name] = value
+    return value is not None
 
 
 def _aggregate(literal: Aggregate, known: _Known, facts_of: FactsOf) -> Value | None:
@@ -158,7 +167,9 @@ def _aggregate(literal: Aggregate, known: _Known, facts_of: FactsOf) -> Value | 
     names = sorted({variable.name for part in literal.body for variable in variables(part)})
     for row in _rows(list(literal.body), known, facts_of):
         key = fact_identity([row[name] for name in names if name in row])
-        rows[key] = 0 if literal.value is None else _value(literal.value, row)
+        value = 0 if literal.value is None else _value(literal.value, row)
+        if value is not None:
+            rows[key] = value
     return aggregate(literal.function, list(rows.values()))
 
 
@@ -190,15 +201,16 @@ def _calls_agree(atom: Atom, row: _Known, facts_of: FactsOf) -> bool:
     """Whether an atom with expressions is a fact once they have values."""
     if not any(isinstance(term, Call) for term in atom.terms):
         return True
-    wanted = fact_identity([_value(term, row) for term in atom.terms])
-    return any(fact_identity(fact) == wanted for fact in facts_of(atom.relation))
+    wanted = [_value(term, row) for term in atom.terms]
+    return any(all(map(holds, ["="] * len(fact), wanted, fact)) for fact in facts_of(atom.relation))
 
 
 def _has_value(term: Term, known: _Known) -> bool:
     return all(variable.name in known for variable in variables(term))
 
 
-def _value(term: Term, known: _Known) -> Value:
+def _value(term: Term, known: _Known) -> Value | None:
+    """The value of a term, None if it has none."""
     if isinstance(term, Variable):
         return known[term.name]
     if isinstance(term, Constant):

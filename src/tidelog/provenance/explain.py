@@ -1,20 +1,23 @@
 """Find a proof of a fact.
 
-Idea       : go back from the fact, layer by layer, over all rule instances that could derive it; after each layer, go
-             forward from the explicit facts met so far. The first time the fact itself is reached, its proof is a
-             shallowest one, and no fact stands on itself, however recursive the rules are.
+Idea       : go back from the fact, layer by layer, over rule instances that could derive it; after each layer, go
+             forward from the explicit facts met so far. No fact stands on itself, however recursive the rules are.
+             First all instances of every fact are looked at, so that the proof is a shallowest one. Where that is too
+             much, a second search looks at one instance of each fact, then at two, then at four.
 Source     : backward and forward reading of Motik et al. 2015; the forward step is Knuth's generalisation of Dijkstra's
-             algorithm to rules, with heights for distances.
-Invariant  : what is found is a proof; if the materialisation is true, every fact in it has one.
-Cost       : grows with the facts and instances between the fact and the explicit ones, each looked at once.
+             algorithm to rules, with heights for distances. The second search is that of maintenance/bf.py.
+Invariant  : what is found is a proof; if the materialisation is true, every fact in it has one. It is a shallowest one
+             if it was found among the first `FEW` instances.
+Cost       : grows with the instances looked at, each once. A closure written as p(x, z) :- p(x, y), p(y, z) has a cube
+             of them, of which the second search needs about as many as the proof has.
 Departures : instances are searched over the materialisation, so no derivation has to be recorded beforehand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import count, islice
 from operator import attrgetter
 
 from tidelog.errors import BudgetError
@@ -25,11 +28,18 @@ from tidelog.provenance.proof import Proof
 
 MOST_FACTS = 100_000
 """How many facts a search looks at before it gives up."""
+FEW = 250
+"""How many instances are looked at in search of a shallowest proof, which takes some ten milliseconds."""
+PATIENCE = 256
+"""How many facts a search that looks at n instances of each may meet, times n, before it looks at more of them."""
 
 
 def explain(relation: str, values: tuple[Value, ...], rules: Iterable[Rule], facts: Facts) -> Proof | None:
-    """A shallowest proof of a fact; None if it has no proof."""
-    return _Search(tuple(rules), facts).prove((relation, values))
+    """A proof of a fact, a shallowest one if that is near; None if it has none."""
+    known = tuple(rules)
+    search = _Search(known, facts)
+    found = search.shallowest((relation, values))
+    return found if found is not None or search.is_exhausted else _Search(known, facts).any((relation, values))
 
 
 @dataclass(slots=True)
@@ -56,33 +66,73 @@ class _Search:
         self._waiting: dict[object, list[_Pending]] = {}
         self._ready: list[_Pending] = []
         self._proved: list[object] = []
+        self._supply: dict[object, Iterator[Instance] | None] = {}
+        """Of every fact that was looked at, the instances that were not; None if there are none."""
+        self.is_exhausted = False
+        """Whether the search came to its end, and not to that of its patience."""
 
-    def prove(self, goal: Fact) -> Proof | None:
-        layer = [goal]
+    def shallowest(self, goal: Fact) -> Proof | None:
+        """Look at all instances, layer by layer, but at `FEW` at most."""
+        layer, room = [goal], FEW
         self._met.add(_key(goal))
         while layer and _key(goal) not in self._proofs:
-            layer = self._back(layer)
+            following: list[Fact] = []
+            for fact in layer:
+                seen, found = self._back(fact, room)
+                room -= seen
+                following += found
+                if room <= 0:
+                    return None
+            layer = following
             self._forward()
+        self.is_exhausted = True
         return self._proofs.get(_key(goal))
 
-    def _back(self, layer: list[Fact]) -> list[Fact]:
-        """The facts that the facts of a layer can be derived from and that were not met before."""
-        following = []
-        for fact in layer:
-            if self._facts.is_explicit(*fact):
-                self._note(fact, Proof(*fact))
-                continue
-            for rule in self._rules.get(fact[0], ()):
-                for instance in instances(rule, fact, self._facts):
-                    premises = {_key(one): one for one in instance.premises}
-                    self._wait(fact, instance, [key for key in premises if key not in self._proofs])
-                    following += [one for key, one in premises.items() if key not in self._met]
-                    self._met.update(premises)
-            if len(self._met) > MOST_FACTS:
-                raise BudgetError.of(
-                    "E407", f"no proof among the first {MOST_FACTS:,} facts", remedy="explain a fact that is nearer"
-                )
-        return following
+    def any(self, goal: Fact) -> Proof | None:
+        """Look at few instances of each fact, and at more where that does not do."""
+        limit, opened, layer, room = 1, [goal], [goal], PATIENCE
+        self._met.add(_key(goal))
+        while _key(goal) not in self._proofs and layer:
+            following = [one for fact in layer for one in self._back(fact, limit)[1]]
+            opened += following
+            room -= len(following)
+            layer = following if room > 0 else []
+            self._forward()
+            if not layer:
+                limit *= 2
+                room = PATIENCE * limit
+                layer = opened = [fact for fact in opened if _key(fact) not in self._proofs and not self._is_done(fact)]
+        return self._proofs.get(_key(goal))
+
+    def _is_done(self, fact: Fact) -> bool:
+        """Whether every instance of a fact has been looked at."""
+        key = _key(fact)
+        return key in self._supply and self._supply[key] is None
+
+    def _back(self, fact: Fact, limit: int) -> tuple[int, list[Fact]]:
+        """Look at some further instances of a fact: how many, and the premises that were not met before."""
+        key, following, seen = _key(fact), list[Fact](), 0
+        if key not in self._supply and self._facts.is_explicit(*fact):
+            self._note(fact, Proof(*fact))
+            self._supply[key] = None
+        supply = self._supply.setdefault(key, self._instances(fact))
+        for instance in islice(supply or (), limit):
+            seen += 1
+            premises = {_key(one): one for one in instance.premises}
+            self._wait(fact, instance, [one for one in premises if one not in self._proofs])
+            following += [one for name, one in premises.items() if name not in self._met]
+            self._met.update(premises)
+        if seen < limit:
+            self._supply[key] = None
+        if len(self._met) > MOST_FACTS:
+            raise BudgetError.of(
+                "E407", f"no proof among the first {MOST_FACTS:,} facts", remedy="explain a fact that is nearer"
+            )
+        return seen, following
+
+    def _instances(self, fact: Fact) -> Iterator[Instance]:
+        """Every instance with this head, when it is asked for."""
+        return (found for rule in self._rules.get(fact[0], ()) for found in instances(rule, fact, self._facts))
 
     def _wait(self, head: Fact, instance: Instance, missing: list[object]) -> None:
         pending = _Pending(next(self._number), head, instance, len(missing))

@@ -4,7 +4,7 @@ What      : `instances` finds the ways in which one rule derives one fact from t
 Idea      : bind the head's variables, then take the body apart: whatever can be decided now is decided, otherwise the
             atom with the most bound columns is matched. Facts are looked up by pattern, so an index serves them.
 Invariant : negated atoms and aggregates are judged over the same facts, which is right because they lie in lower
-            strata.
+            strata. What has no value makes no instance (language/partial.py).
 Never     : nothing is derived and no proof is built.
 """
 
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tidelog.analysis.grouping import inner_variables
+from tidelog.language.partial import aggregate, apply, holds
 from tidelog.language.printer import print_fact, print_literal, print_value
 from tidelog.language.terms import (
     Aggregate,
@@ -30,7 +31,7 @@ from tidelog.language.terms import (
     Variable,
     variables,
 )
-from tidelog.language.values import aggregate, apply, compare, identity
+from tidelog.language.values import identity
 
 Bound = dict[str, Value]
 Fact = tuple[str, tuple[Value, ...]]
@@ -64,7 +65,7 @@ def instances(rule: Rule, fact: Fact, facts: Facts) -> Iterator[Instance]:
     scope = _scope(rule.body) | {variable.name for variable in variables(rule.head)}
     for bound in _solve([*head, *rule.body], {}, scope, facts):
         atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
-        premises = tuple((atom.relation, tuple(_value(term, bound) for term in atom.terms)) for atom in atoms)
+        premises = tuple((atom.relation, tuple(_given(term, bound) for term in atom.terms)) for atom in atoms)
         others = [literal for literal in rule.body if not isinstance(literal, Atom)]
         yield Instance(rule, premises, tuple(_told(literal, bound) for literal in others))
 
@@ -88,7 +89,7 @@ def _true(goal: Literal, bound: Bound, scope: set[str], facts: Facts) -> Iterato
         case Atom():
             yield from _matched(goal, bound, facts)
         case Negation(atom=atom):
-            if not any(True for _ in _matched(atom, bound, facts)):
+            if not _lacks(atom, bound) and not any(True for _ in _matched(atom, bound, facts)):
                 yield bound
         case Comparison(op=op, left=left, right=right):
             yield from _compared(op, left, right, bound)
@@ -98,8 +99,15 @@ def _true(goal: Literal, bound: Bound, scope: set[str], facts: Facts) -> Iterato
                 yield from _compared("=", result, Constant(value), bound)
 
 
+def _lacks(atom: Atom, bound: Bound) -> bool:
+    """Whether a computed value of an atom is missing."""
+    return any(_is_bound(term, bound) and _value(term, bound) is None for term in atom.terms)
+
+
 def _matched(atom: Atom, bound: Bound, facts: Facts) -> Iterator[Bound]:
-    known = [Constant(_value(term, bound)) if _is_bound(term, bound) else term for term in atom.terms]
+    if _lacks(atom, bound):
+        return
+    known = [Constant(_given(term, bound)) if _is_bound(term, bound) else term for term in atom.terms]
     pattern = Atom(atom.relation, tuple(term if not isinstance(term, Call) else Variable("_:call") for term in known))
     for values in facts.matching(pattern):
         extended = dict(bound)
@@ -109,16 +117,18 @@ def _matched(atom: Atom, bound: Bound, facts: Facts) -> Iterator[Bound]:
                 extended[term.name] = value
             elif isinstance(term, Call):
                 later.append((term, value))
-        if all(identity(_value(term, extended)) == identity(value) for term, value in later):
+        if all(holds("=", _value(term, extended), value) for term, value in later):
             yield extended
 
 
 def _compared(op: str, left: Term, right: Term, bound: Bound) -> Iterator[Bound]:
     for one, other in ((left, right), (right, left)):
         if op == "=" and isinstance(one, Variable) and one.name not in bound:
-            yield {**bound, one.name: _value(other, bound)}
+            value = _value(other, bound)
+            if value is not None:
+                yield {**bound, one.name: value}
             return
-    if compare(op, _value(left, bound), _value(right, bound)):
+    if holds(op, _value(left, bound), _value(right, bound)):
         yield bound
 
 
@@ -129,7 +139,9 @@ def _aggregated(goal: Aggregate, bound: Bound, scope: set[str], facts: Facts) ->
     found: dict[object, Value] = {}
     for each in _solve(goal.body, group, _scope(goal.body) | set(group), facts):
         key = tuple(sorted((name, identity(value)) for name, value in each.items()))
-        found[repr(key)] = 0 if goal.value is None else _value(goal.value, each)
+        value = 0 if goal.value is None else _value(goal.value, each)
+        if value is not None:
+            found[repr(key)] = value
     return aggregate(goal.function, list(found.values()))
 
 
@@ -166,7 +178,8 @@ def _is_bound(term: Term, bound: Bound) -> bool:
     return all(variable.name in bound for variable in variables(term))
 
 
-def _value(term: Term, bound: Bound) -> Value:
+def _value(term: Term, bound: Bound) -> Value | None:
+    """The value of a term, None if it has none."""
     match term:
         case Variable(name=name):
             return bound[name]
@@ -176,15 +189,22 @@ def _value(term: Term, bound: Bound) -> Value:
             return apply(function, [_value(argument, bound) for argument in arguments])
 
 
+def _given(term: Term, bound: Bound) -> Value:
+    """The value of a term that has one."""
+    value = _value(term, bound)
+    assert value is not None
+    return value
+
+
 def _told(literal: Literal, bound: Bound) -> str:
     """A literal that is no atom, in words, with the values of this instance."""
     match literal:
         case Negation(atom=atom) if all(_is_bound(term, bound) for term in atom.terms):
-            return f"there is no {print_fact(atom.relation, [_value(term, bound) for term in atom.terms])}"
+            return f"there is no {print_fact(atom.relation, [_given(term, bound) for term in atom.terms])}"
         case Negation():
             return f"there is no fact for {print_literal(literal.atom)}"
         case Comparison(op=op, left=left, right=right):
-            return f"{print_value(_value(left, bound))} {op} {print_value(_value(right, bound))}"
+            return f"{print_value(_given(left, bound))} {op} {print_value(_given(right, bound))}"
         case Aggregate(result=result):
-            return f"{print_value(_value(result, bound))} is the {literal.function} in {print_literal(literal)}"
+            return f"{print_value(_given(result, bound))} is the {literal.function} in {print_literal(literal)}"
     return print_literal(literal)

@@ -7,17 +7,19 @@ Idea      : literals are taken when they are ready: filters as soon as their var
 Invariant : every instance is yielded exactly once; two instances of a rule differ in their substitution.
 Never     : no maintenance and no strata here; the calling algorithm chooses the views.
 
-Of several filters that are ready, those that cannot fail come first, then in the order of the rule; a guard such as
-`y != 0` protects the division after it.
+What has no value (language/partial.py) makes no instance: a comparison with it does not hold, negated or not, a negated
+atom neither, a member of an aggregate is none. undefined.py counts what is left out for that reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from tidelog.analysis.grouping import inner_variables
-from tidelog.errors import EvaluationError, ProgramError
+from tidelog.errors import ProgramError
+from tidelog.language.partial import aggregate, apply
+from tidelog.language.partial import holds as holds_between
 from tidelog.language.terms import (
     Aggregate,
     Atom,
@@ -28,10 +30,10 @@ from tidelog.language.terms import (
     Negation,
     Rule,
     Term,
+    Value,
     Variable,
     variables,
 )
-from tidelog.language.values import aggregate, apply, compare
 from tidelog.reference.facts import FactSet, GroundFact, Key, Union, View, Without, from_fact, from_key, to_fact, to_key
 
 __all__ = [
@@ -101,13 +103,11 @@ def instances(
             if isinstance(term, Call)
         ]
     goals = [*enumerate(rule.body), *((len(rule.body) + number, check) for number, check in enumerate(checks))]
-    for found, facts in _solve(goals, views, start, _names(rule.head)):
-        yield Instance(
-            rule,
-            (rule.head.relation, tuple(_key(term, found) for term in rule.head.terms)) if head is None else head,
-            tuple(facts[position] for position in sorted(facts)),
-            tuple(sorted(found.items())),
-        )
+    for found, facts in solve(goals, views, start, _names(rule.head)):
+        derived = _grounded(rule.head, found) if head is None else head
+        if derived is not None:
+            body = tuple(facts[position] for position in sorted(facts))
+            yield Instance(rule, derived, body, tuple(sorted(found.items())))
 
 
 def head_bound(atom: Atom, fact: GroundFact) -> dict[str, Key] | None:
@@ -127,15 +127,14 @@ def head_bound(atom: Atom, fact: GroundFact) -> dict[str, Key] | None:
 
 def holds(literal: Literal, substitution: Substitution, view: View) -> bool:
     """Whether a literal of an instance is true in another view; the substitution is the instance's."""
-    return any(True for _ in _solve([(0, literal)], [view], dict(substitution), set(substitution)))
+    return any(True for _ in solve([(0, literal)], [view], dict(substitution), set(substitution)))
 
 
-_T = TypeVar("_T")
 _Goals = list[tuple[int, Literal]]
 _Found = tuple[dict[str, Key], dict[int, GroundFact]]
 
 
-def _solve(goals: _Goals, views: Sequence[View], start: dict[str, Key], outside: Collection[str]) -> Iterator[_Found]:
+def solve(goals: _Goals, views: Sequence[View], start: dict[str, Key], outside: Collection[str]) -> Iterator[_Found]:
     """Every substitution that makes all goals true, with the facts of the positive atoms by position."""
     scope = {*outside, *start}.union(*(_binds(literal) for _, literal in goals))
 
@@ -159,10 +158,10 @@ def _solve(goals: _Goals, views: Sequence[View], start: dict[str, Key], outside:
 
 
 def _choose(rest: _Goals, views: Sequence[View], found: Substitution, scope: set[str]) -> tuple[int, Literal]:
-    """The next literal: a ready filter that cannot fail, any ready filter, else the atom with the fewest candidates."""
-    ready = [goal for goal in rest if not isinstance(goal[1], Atom) and _is_ready(goal[1], found, scope)]
-    if ready:
-        return next((goal for goal in ready if not _can_fail(goal[1])), ready[0])
+    """The next literal: the first ready filter, else the atom with the fewest candidates."""
+    for goal in rest:
+        if not isinstance(goal[1], Atom) and _is_ready(goal[1], found, scope):
+            return goal
     atoms = [goal for goal in rest if isinstance(goal[1], Atom)]
     if len(atoms) == 1:
         return atoms[0]
@@ -207,19 +206,6 @@ def _inside(literal: Aggregate) -> set[str]:
     return {variable.name for variable in inner_variables(literal)} - _binds(literal)
 
 
-def _can_fail(literal: Literal) -> bool:
-    """Whether evaluating the literal can raise: it calls a function, aggregates, or orders values."""
-    match literal:
-        case Comparison(op=op, left=left, right=right):
-            return op not in ("=", "!=") or isinstance(left, Call) or isinstance(right, Call)
-        case Aggregate():
-            return True
-        case Negation(atom=atom):
-            return any(isinstance(term, Call) for term in atom.terms)
-        case Atom():
-            return False
-
-
 def _is_bound(term: Term, found: Substitution) -> bool:
     return _names(term) <= found.keys()
 
@@ -239,7 +225,7 @@ _REMEMBERED = 20_000
 
 
 def _bound(atom: Atom, found: Substitution) -> dict[int, Key]:
-    """The keys that are known at the atom's positions; calls are checked later, because they may fail."""
+    """The keys that are known at the atom's positions; calls are checked later, when their variables are known."""
     bound: dict[int, Key] = {}
     for position, term in enumerate(atom.terms):
         if isinstance(term, Constant):
@@ -272,7 +258,8 @@ def _filter(literal: Literal, view: View, found: dict[str, Key], scope: set[str]
             yield from _compare(literal, found)
         case Negation(atom=atom):
             goals: _Goals = [(0, atom)]
-            if not any(True for _ in _solve(goals, [view], found, scope)):
+            has_values = all(_key(term, found) is not None for term in atom.terms if isinstance(term, Call))
+            if has_values and not any(True for _ in solve(goals, [view], found, scope)):
                 yield found
         case Aggregate():
             yield from _aggregate(literal, view, found)
@@ -283,20 +270,16 @@ def _filter(literal: Literal, view: View, found: dict[str, Key], scope: set[str]
 def _compare(literal: Comparison, found: dict[str, Key]) -> Iterator[dict[str, Key]]:
     for side, other in ((literal.left, literal.right), (literal.right, literal.left)):
         if isinstance(side, Variable) and side.name not in found:
-            yield {**found, side.name: _key(other, found)}
+            key = _key(other, found)
+            if key is not None:
+                yield {**found, side.name: key}
             return
-    left, right = _key(literal.left, found), _key(literal.right, found)
-    if _at(literal, lambda: compare(literal.op, from_key(left), from_key(right))):
+    if holds_between(literal.op, _value(literal.left, found), _value(literal.right, found)):
         yield found
 
 
 def _aggregate(literal: Aggregate, view: View, found: dict[str, Key]) -> Iterator[dict[str, Key]]:
-    goals = list(enumerate(literal.body))
-    outer = {name: key for name, key in found.items() if name in _inside(literal)}
-    groups = [inner for inner, _ in _solve(goals, [view] * len(goals), outer, set(outer))]
-    value = literal.value
-    members = [from_key(_key(value, inner)) if value is not None else 0 for inner in groups]
-    result = _at(literal, lambda: aggregate(literal.function, members))
+    result = aggregate(literal.function, members(literal, view, found))
     if result is None:
         return
     if isinstance(literal.result, Variable) and literal.result.name not in found:
@@ -305,23 +288,37 @@ def _aggregate(literal: Aggregate, view: View, found: dict[str, Key]) -> Iterato
         yield found
 
 
-def _key(term: Term, found: Substitution) -> Key:
-    """The key of a term under a substitution; raises EvaluationError with the place of the call that has no value."""
+def members(literal: Aggregate, view: View, found: Substitution) -> list[Value]:
+    """The values that an aggregate takes together, one for each substitution of its body that has one."""
+    goals = list(enumerate(literal.body))
+    outer = {name: key for name, key in found.items() if name in _inside(literal)}
+    groups = [inner for inner, _ in solve(goals, [view] * len(goals), outer, set(outer))]
+    value = literal.value
+    values = [0 if value is None else _value(value, inner) for inner in groups]
+    return [value for value in values if value is not None]
+
+
+def _grounded(atom: Atom, found: Substitution) -> GroundFact | None:
+    """The fact that a head becomes, None if one of its values is missing."""
+    keys = [_key(term, found) for term in atom.terms]
+    known = tuple(key for key in keys if key is not None)
+    return (atom.relation, known) if len(known) == len(keys) else None
+
+
+def _key(term: Term, found: Substitution) -> Key | None:
+    """The key of a term under a substitution, None if it has no value."""
+    if isinstance(term, Variable):
+        return found[term.name]
+    value = _value(term, found)
+    return None if value is None else to_key(value)
+
+
+def _value(term: Term, found: Substitution) -> Value | None:
+    """The value of a term under a substitution, None if it has none."""
     match term:
         case Variable(name=name):
-            return found[name]
+            return from_key(found[name])
         case Constant(value=value):
-            return to_key(value)
+            return value
         case Call(function=function, arguments=arguments):
-            values = [from_key(_key(argument, found)) for argument in arguments]
-            return to_key(_at(term, lambda: apply(function, values)))
-
-
-def _at(part: Call | Comparison | Aggregate, evaluate: Callable[[], _T]) -> _T:
-    """Evaluate, and say where in the program it failed."""
-    try:
-        return evaluate()
-    except EvaluationError as error:
-        raise EvaluationError.of(
-            error.code, error.problems[0].sentence, place=part.place, remedy=error.problems[0].remedy
-        ) from error
+            return apply(function, [_value(argument, found) for argument in arguments])

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tidelog.errors import EvaluationError
 from tidelog.language.terms import Aggregate, Atom, Negation, Program, Rule
 from tidelog.reference.algorithm import Algorithm
 from tidelog.reference.evaluation import Instance, holds, instances, uniform
@@ -178,10 +177,7 @@ class FullyDynamicDRed(Algorithm):
         now = Ground(step.rules, FactSet(fact for fact in sorted(given, key=repr) if fact[0] in step.below))
         if step.level == len(self.stages):
             self.stages.append(EMPTY)
-        try:
-            state = self._follow(self.stages[step.level], now, given)
-        except EvaluationError:  # it may be about facts on their way out: only an empty start tells
-            state = self._follow(EMPTY, now, given)
+        state = self._follow(self.stages[step.level], now, given)
         self.stages[step.level] = Stage(state, now)
         facts = present_facts(state)
         step.present.difference_update([fact for fact in step.present if fact[0] in own and fact not in facts])

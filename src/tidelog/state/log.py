@@ -28,6 +28,7 @@ import pyarrow as pa
 from tidelog.changes.change import FactTable
 from tidelog.errors import StateError
 from tidelog.language.terms import Program
+from tidelog.state.arguments import check_number, check_source
 from tidelog.state.failpoints import reach
 from tidelog.state.fold import programs
 from tidelog.state.journal import Entry, Journal
@@ -113,6 +114,8 @@ class StateLog:
 
     def save(self, snapshot: Snapshot, batch: int | None = None, source: str = SOURCE) -> VersionInfo:
         """Make the present version of an engine the last one of the state, with the batch that led to it."""
+        check_number("batch", batch)
+        check_source(source)
         reach("save-begins")
         if not self._is_certain:
             self._refresh()

@@ -19,6 +19,7 @@ import pyarrow as pa
 from tidelog.errors import ProgramError, StateError
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program
+from tidelog.state.arguments import check_number
 from tidelog.state.fold import StoredFacts, fold, programs
 from tidelog.state.rows import RULES
 from tidelog.state.snapshot import StoredState
@@ -33,6 +34,7 @@ def read_versions(directory: str | PathLike[str]) -> list[VersionInfo]:
 
 def read_state(directory: str | PathLike[str], version: int | None = None) -> StoredState:
     """A stored version with its facts; the last one unless another is asked for."""
+    check_number("version", version)
     path = Path(directory).resolve()
     table = Table(path)
     last = table.info()

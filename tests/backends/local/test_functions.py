@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tidelog.backends.local.constants import functions
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.errors import EvaluationError
+from tidelog.language import partial
 from tidelog.language import values as definition
 from tidelog.language.values import INT_MAX, INT_MIN, fact_identity, identity
 
@@ -28,12 +29,12 @@ one_kind = st.sampled_from([integers, floats, numbers, strings, st.booleans(), c
 
 
 def outcome(compute):
-    """The identity of what is computed, or the code and sentence of the error."""
+    """The identity of what is computed; None if there is no value."""
     try:
         result = compute()
-    except EvaluationError as error:
-        return "error", error.code, str(error)
-    return "value", identity(result)
+    except EvaluationError:
+        return None
+    return None if result is None else identity(result)
 
 
 def rows_of(width: int):
@@ -42,21 +43,20 @@ def rows_of(width: int):
 
 
 def check_rows(rows, expected, computed):
-    """Each row alone gives what the definition gives; all rows together give it too, or one of the errors."""
+    """Each row gives what the definition gives, alone and beside others; where that raises, there is no value."""
     wanted = [outcome(lambda row=row: expected(row)) for row in rows]
     assert [outcome(lambda row=row: computed([row])[0]) for row in rows] == wanted
-    errors = {want for want in wanted if want[0] == "error"}
-    together = outcome(lambda: tuple(map(identity, computed(rows))))
-    if errors:
-        assert together in errors
-    else:
-        assert together == ("value", identity(tuple(want[1] for want in wanted)))
+    assert [outcome(lambda found=found: found) for found in computed(rows)] == wanted
+
+
+def values_of(dictionary, ids):
+    return [None if found == functions.NO_VALUE else dictionary.decode(np.array([found]))[0] for found in ids.tolist()]
 
 
 def applied(function, rows):
     dictionary = Dictionary()
     columns = [dictionary.encode(list(column)) for column in zip(*rows)]
-    return dictionary.decode(functions.apply(dictionary, function, columns))
+    return values_of(dictionary, functions.apply(dictionary, function, columns))
 
 
 @pytest.mark.parametrize("function", ["+", "-", "*", "/", "%", "^", "min", "max", "cat"])
@@ -91,9 +91,26 @@ def test_extremes_of_three_values(rows):
 
 
 def compared(op, rows):
+    """Truths as values; what neither holds nor fails holds in no way, as the comparison itself says."""
     dictionary = Dictionary()
     left, right = (dictionary.encode(list(column)) for column in zip(*rows))
-    return functions.compare(dictionary, op, left, right).tolist()
+    truths = values_of(dictionary, functions.apply(dictionary, partial.as_function(op), [left, right]))
+    assert functions.compare(dictionary, op, left, right).tolist() == [truth is True for truth in truths]
+    return truths
+
+
+def test_what_is_computed_from_nothing_is_nothing():
+    """A missing value makes its results missing and its comparisons hold in no way, in whichever column it is."""
+    dictionary = Dictionary()
+    ids, none = dictionary.encode([1, 2, True]), functions.NO_VALUE
+    left, right = np.array([ids[0], none, none], np.int32), np.array([none, ids[1], none], np.int32)
+    for function in ("+", "max", "cat", "@<", "@all"):
+        assert functions.apply(dictionary, function, [left, right]).tolist() == [none] * 3
+    for op in ("=", "!=", "<", ">=", "match", "!match"):
+        assert functions.compare(dictionary, op, left, right).tolist() == [False] * 3
+    truths = np.array([none, ids[2], ids[0]], np.int32)
+    assert functions.compare(dictionary, "@undefined", truths, truths).tolist() == [True, False, False]
+    assert functions.compare(dictionary, "@maybe", truths, truths).tolist() == [True, True, False]
 
 
 @pytest.mark.parametrize("op", ["=", "!=", "<", "<=", ">", ">=", "match", "contains", "!match", "!contains"])
@@ -123,7 +140,7 @@ def aggregated(function, groups):
     values = dictionary.encode([value for group in groups for value in group])
     starts = np.cumsum([0] + [len(group) for group in groups])[:-1]
     ids = functions.aggregate(dictionary, function, values, starts)
-    return [None if found < 0 else dictionary.decode(np.array([found]))[0] for found in ids.tolist()]
+    return values_of(dictionary, ids)
 
 
 @pytest.mark.parametrize("function", definition.AGGREGATES)

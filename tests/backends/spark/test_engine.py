@@ -255,6 +255,31 @@ def test_dataframes_that_do_not_fit_are_refused(
     engine.verify()
 
 
+@pytest.mark.parametrize("capacity", [{}, BULK], ids=["driver", "bulk"])
+def test_declared_types_of_dataframes(spark: SparkSession, capacity: dict[str, int]) -> None:
+    """A whole number is taken where a float is declared, to insert and to delete; -1 is never unsigned."""
+    with driver(spark, capacity, partitions=1):
+        engine = Engine(".decl p(x: float)\n.decl n(x: unsigned)\nq(x) :- p(x).", backend="spark", spark=spark)
+        engine.apply(insert={"p": spark.createDataFrame([(9,), (2**53,)], "x long"), "n": [(1,)]})
+        assert {(type(x), x) for (x,) in engine["q"]} == {(float, 9.0), (float, 2.0**53)}
+        change = engine.apply(delete={"p": spark.createDataFrame([(9,), (2**53 + 1,)], "x long")})
+        assert set(change.deleted["q"]) == {(9.0,)}
+        for relation, value, code in (("p", 2**53 + 1, "E304"), ("n", -1, "E306")):
+            with pytest.raises(UpdateError) as caught:
+                engine.apply(insert={relation: spark.createDataFrame([(1,), (value,)], "x long")})
+            assert caught.value.code == code
+        engine.verify()
+
+
+def test_strings_of_dataframes_are_valid_unicode(spark: SparkSession) -> None:
+    """Spark casts any bytes to a string; such a string could be stored and never be read."""
+    engine = Engine("q(x) :- p(x).", backend="spark", spark=spark)
+    frame = spark.createDataFrame([(b"a\xff",)], "x binary").selectExpr("cast(x as string) x")
+    with pytest.raises(UpdateError, match="E304"):
+        engine.apply(insert={"p": frame})
+    assert len(engine.apply(insert={"p": spark.createDataFrame([("é",)], "x string")}).inserted["q"]) == 1
+
+
 def test_budgets_stop_bulk_work(spark: SparkSession) -> None:
     """A closure that needs more rounds than allowed ends in a named error, with the last version intact."""
     with driver(spark, BULK, partitions=1):

@@ -8,14 +8,13 @@ Never     : no strategy (maintenance/) and no program (engine.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import compress
 
 import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.backend import Flags
-from tidelog.backends.local.constants.dictionary_kernels import KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_STRING
 from tidelog.backends.local.fact_tables import LiveTable, LocalTable
 from tidelog.backends.local.joins import row_lookups
 from tidelog.backends.local.kernels.compiled import Array
@@ -23,17 +22,18 @@ from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.local.store import LocalStore
 from tidelog.changes.change import FactTable
 from tidelog.changes.columns import Columns
-from tidelog.changes.fact_sources import column_name, to_table
-from tidelog.errors import UpdateError
+from tidelog.changes.declared import as_asked, as_declared
+from tidelog.changes.fact_sources import Ask, to_parts, together
 from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.language.values import fact_identity
 from tidelog.limits import Budget
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import maintain
-from tidelog.planning.views import OLD, Mark, View
+from tidelog.planning.views import DELETED, INSERTED, OLD, Mark, View
 
-_KINDS = {"number": KIND_INT, "unsigned": KIND_INT, "float": KIND_FLOAT, "bool": KIND_BOOL, "symbol": KIND_STRING}
+_PART = 1 << 18
+"""So many facts are encoded and stored between two questions whether to go on."""
 _EXPLICIT = View(Mark.WAS_EXPLICIT)
 
 
@@ -47,6 +47,9 @@ class LocalBackend:
     def __init__(self, store: LocalStore | None = None) -> None:
         self.store = store or LocalStore()
         self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes
+        self._budget = Budget()
+        self.ask: Ask = lambda _: None
+        """Asked before facts that come in take memory (see fact_sources.py)."""
 
     @property
     def jobs(self) -> int:
@@ -66,16 +69,21 @@ class LocalBackend:
 
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
         """Facts from any source, checked, encoded and stored."""
-        table = self.encoded(to_table(source, relation, arity))
-        if types is not None:
-            self._check_types(relation, table, types)
-        return self.store.intern(relation, table)
+        found, row = [], 1
+        for part in to_parts(source, relation, arity, self.ask):
+            declared = as_declared(part, types, relation, row)
+            row += len(part)
+            for few in declared.parts(_PART):
+                found.append(self.store.intern(relation, self.encoded(few)))
+                self.store.on_progress()
+        return found[0] if len(found) == 1 else self.store.union(found)
 
-    def find(self, relation: str, source: object, arity: int | None) -> LocalFacts:
+    def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
         """Those of the facts that are in the materialisation."""
-        columns = to_table(source, relation, arity)
+        columns = as_asked(self.given(source, relation, arity), types)
         encoded = [self.store.dictionary.lookup(column) for column in columns.columns]
         table = _stacked(encoded, len(columns))
+        self.store.on_progress()
         found = self.store.find(relation, table)  # of a constant that is nowhere the number is -1, and is not found
         if len(found) < len(columns):
             are_strange = np.any(table < 0, axis=1)
@@ -83,23 +91,13 @@ class LocalBackend:
             self.missed += len(strange) + len(row_lookups.distinct_rows(table[~are_strange])) - len(found)
         return found
 
+    def given(self, source: object, relation: str, arity: int | None) -> Columns:
+        """Facts from any source, checked."""
+        return together(list(to_parts(source, relation, arity, self.ask)))
+
     def encoded(self, columns: Columns) -> Array:
         """Columns of constants as rows of ids; new constants are added to the dictionary."""
         return _stacked([self.store.dictionary.encode(column) for column in columns.columns], len(columns))
-
-    def _check_types(self, relation: str, table: Array, types: tuple[str, ...]) -> None:
-        for column, name in enumerate(types):
-            wanted = _KINDS.get(name)
-            if wanted is None:
-                continue
-            wrong = np.flatnonzero(self.store.dictionary.kinds[table[:, column]] != wanted)
-            if len(wrong):
-                value = self.store.dictionary.decode(table[wrong[:1], column])[0]
-                raise UpdateError.of(
-                    "E306",
-                    f"{column_name(relation, column + 1)}, row {wrong[0] + 1}: {value!r} is no {name}",
-                    remedy=f"convert the column to {name}, or change the declaration of {relation}",
-                )
 
     # -- versions --------------------------------------------------------------------------------------------------
 
@@ -121,12 +119,25 @@ class LocalBackend:
             if limits.bytes is not None:
                 budget.check_bytes(self.store.nbytes)
 
-        self.store.on_progress = charge
+        def ask(weight: Callable[[], int]) -> None:
+            budget.check_time()
+            if limits.bytes is not None:
+                budget.check_bytes(self.store.nbytes + weight())
+
+        self.store.on_progress, self.ask, self._budget = charge, ask, budget
         self.missed = 0
         self._note_constants()
 
     def prepare(self) -> None:
         """Nothing of a commit in this process can fail."""
+
+    def charge(self) -> None:
+        """Ask the budget whether to commit. Facts that were stored before, and are facts again, count only here."""
+        store = self.store
+        store.on_progress()
+        if self._budget.limits.facts is not None:
+            growth = len(store.touched(store.relations, INSERTED)) - len(store.touched(store.relations, DELETED))
+            self._budget.check_facts(sum(relation.alive for relation in store.relations.values()) + growth)
 
     def commit(self) -> None:
         """Make the version NOW the one that readers see."""

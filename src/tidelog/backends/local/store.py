@@ -29,7 +29,6 @@ from tidelog.backends.local.relations.relation import Relation
 from tidelog.backends.local.supply import ALL_HERE, Supply
 from tidelog.maintenance.prices import LOCAL_PRICES, Prices
 from tidelog.maintenance.store import BulkStore, Passing
-from tidelog.planning.blame import blamed
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Driver
 from tidelog.planning.views import NO_MARKS, OLD, Mark, Matching, View
@@ -336,15 +335,14 @@ class LocalStore:
         rows = changed.parts.get(rule.body_relation)
         if self._supply.is_partial and rows is not None:
             groups = self.relations[rule.body_relation].rows[rows][:, : rule.group]
-            self._supply.groups((rule.body_relation, rule.relation), groups)
+            self._supply.groups((rule.body_relation, rule.relation, rule.lacking), groups)
         body = self.relation(rule.body_relation, rule.body_arity)
-        result = self.relation(rule.relation, rule.group + 1)
+        result, lacking = self.relation(rule.relation, rule.group + 1), self.relation(rule.lacking, rule.group)
         if rows is None:
             return NOTHING, NOTHING
-        with blamed(rule):
-            insert, delete, looked_at = regroup(rule, body, rows, result, self.dictionary)
+        insert, delete, looked_at = regroup(rule, body, rows, result, lacking, self.dictionary)
         self.derivations[rule.key, phase] += looked_at
-        return LocalFacts({rule.relation: insert}), LocalFacts({rule.relation: delete})
+        return LocalFacts(insert), LocalFacts(delete)
 
     # -- within ----------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ Never     : no strategy and no program.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -33,9 +33,9 @@ from tidelog.backends.spark.large.fact_frames import FewFacts, ManyFacts
 from tidelog.backends.spark.large.working import Lease, Working
 from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
 from tidelog.backends.spark.values import ids
-from tidelog.backends.spark.values.encoding import check_shape, encoded
+from tidelog.backends.spark.values.encoding import as_declared, check_shape, encoded
 from tidelog.changes.change import FactTable
-from tidelog.changes.fact_sources import to_table
+from tidelog.changes.declared import as_asked
 from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.limits import Budget
 from tidelog.maintenance.bulk import TooLargeError
@@ -56,7 +56,7 @@ class SparkBackend:
         self._jobs = Jobs(spark or session())
         self.store = SparkStore(self._jobs, capacity or Capacity.of(self._jobs.spark))
         self._near = LocalBackend(self.store.near)
-        self.missed = 0
+        self.missed, self._budget = 0, Budget()
         self._after: dict[str, ColdRelation] | None = None
         self.use, self.restore, self.nbytes = self._near.use, self._near.restore, self._near.nbytes
 
@@ -78,6 +78,7 @@ class SparkBackend:
         if not isinstance(source, DataFrame):
             return self._near.intern(relation, source, types, arity)
         arity = len(source.columns) if arity is None else arity
+        check_shape(source, relation, arity, types)
         facts, rows = self._received(relation, source, types, arity)
         if rows is not None:
             return self.store.near.intern(relation, rows)
@@ -85,15 +86,17 @@ class SparkBackend:
         frames.release(facts)
         return found
 
-    def find(self, relation: str, source: object, arity: int | None) -> Facts:
+    def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> Facts:
         """Those of the facts that are in the materialisation.
 
         A constant that the driver's dictionary lacks may well be in facts on Spark, so it is encoded, not looked up.
         """
         if not isinstance(source, DataFrame):
-            return self._found(relation, self._near.encoded(to_table(source, relation, arity)))
+            columns = as_asked(self._near.given(source, relation, arity), types)
+            return self._found(relation, self._near.encoded(columns))
         arity = len(source.columns) if arity is None else arity
-        facts, rows = self._received(relation, source, None, arity)
+        check_shape(source, relation, arity, None)
+        facts, rows = self._received(relation, as_declared(source, types, is_asked=True), None, arity)
         if rows is not None:
             return self._found(relation, rows)
         given = self.store.include(relation, arity, facts)
@@ -113,8 +116,7 @@ class SparkBackend:
         self, relation: str, source: DataFrame, types: tuple[str, ...] | None, arity: int
     ) -> tuple[DataFrame, Array | None]:
         """The facts of a DataFrame as ids; if they are few, also as rows for the driver."""
-        check_shape(source, relation, arity, types)
-        facts, size = encoded(self._jobs, self.store.constants, source, relation)
+        facts, size = encoded(self._jobs, self.store.constants, as_declared(source, types), relation, types)
         if size > self.store.capacity.change:
             return facts, None
         table = self._jobs.run(facts.toArrow)
@@ -141,8 +143,20 @@ class SparkBackend:
             if store.supply.held > 2 * store.capacity.facts:
                 raise TooLargeError.about("all relations", store.capacity.facts, "raise spark.tidelog.driver.facts")
 
-        store.near.on_progress, store.bulk.limits = charge, budget.limits
-        self._jobs.on_progress = budget.check_time
+        def ask(weight: Callable[[], int]) -> None:
+            budget.check_time()
+            if budget.limits.bytes is not None:
+                budget.check_bytes(store.near.nbytes + weight())
+
+        store.near.on_progress, self._near.ask, store.bulk.limits = charge, ask, budget.limits
+        self._jobs.on_progress, self._budget = budget.check_time, budget
+
+    def charge(self) -> None:
+        """Ask the budget whether to commit; large relations are counted here only, because that takes a job."""
+        store = self.store
+        store.near.on_progress()
+        if store.large and self._budget.limits.facts is not None:
+            self._budget.check_facts(store.committed.facts + store.grown + store.large.grown)
 
     def prepare(self) -> None:
         """Write what changed, beside what readers see."""

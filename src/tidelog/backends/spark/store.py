@@ -38,7 +38,6 @@ from tidelog.backends.spark.prices import SPARK_PRICES
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.store import Passing
-from tidelog.planning.blame import blamed
 from tidelog.planning.lowered import GroupRule, Stage
 from tidelog.planning.views import INSERTED, NO_MARKS, Mark, Matching, View
 
@@ -204,21 +203,29 @@ class SparkStore:
 
     def regroup(self, rule: GroupRule, changed: Facts, phase: str) -> tuple[Facts, Facts]:
         """See the protocol; the groups of a large relation are all computed anew."""
-        if not self.bulk.is_large([rule.body_relation, rule.relation]):
+        if not self.bulk.is_large([rule.body_relation, rule.relation, rule.lacking]):
             try:
                 return self.near.regroup(rule, self._small(changed), phase)
             except TooLargeError:
                 pass
         body = self.large.now(rule.body_relation, rule.body_arity)
-        with blamed(rule):
-            kept = frames.keep(self._jobs, grouped(rule, body, self.constants.frame))
-        result = f"c{rule.group}"
-        self.constants.add(kept.select(F.col(result).alias("id"), F.col("x").alias("text")).where("text is not null"))
-        working = self.large.enlarged(rule.relation, rule.group + 1)
-        found = working.include(kept)
+        kept = frames.keep(self._jobs, grouped(rule, body, self.constants.frame))
+        result = F.col(f"c{rule.group}")
+        self.constants.add(kept.select(result.alias("id"), F.col("x").alias("text")).where("text is not null"))
+        parts = {rule.relation: kept.where(result.isNotNull())}
+        if rule.function != "count":
+            zero = [F.lit(0).cast("long").alias("c0")] if not rule.group else []
+            parts[rule.lacking] = kept.where(result.isNull()).select(*frames.names(rule.group), *zero)
+        insert, delete = {}, {}
+        for name, facts in parts.items():
+            working = self.large.enlarged(name, rule.group + (name == rule.relation))
+            found = working.include(facts)
+            insert[name], delete[name] = (
+                working.restrict(found, View(outside=Mark.OLD)),
+                working.besides(found, View(Mark.OLD)),
+            )
         frames.release(kept)
-        insert, delete = working.restrict(found, View(outside=Mark.OLD)), working.besides(found, View(Mark.OLD))
-        return _joined(NOTHING, {rule.relation: insert}), _joined(NOTHING, {rule.relation: delete})
+        return _joined(NOTHING, insert), _joined(NOTHING, delete)
 
     def _small(self, facts: Facts) -> LocalFacts:
         """The facts, if none of them is large."""

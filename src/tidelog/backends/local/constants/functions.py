@@ -2,8 +2,8 @@
 
 What      : what language/values.py defines on single values, on whole columns of ids.
 Idea      : numbers are computed by kernels on payloads; what a kernel defers (see function_kernels.py), and everything
-            on strings but their order, is computed once per distinct combination by language/values.py.
-Invariant : for every input the result, or the EvaluationError raised, is that of language/values.py.
+            on strings but their order, is computed once per distinct combination by language/partial.py.
+Invariant : for every input the result is that of language/values.py, and NO_VALUE where that raises or an input is it.
 Never     : no rules and no relations; the only state is the dictionary, which gets the constants that are computed.
 """
 
@@ -20,8 +20,13 @@ from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.constants.dictionary_kernels import KIND_FLOAT, KIND_INT
 from tidelog.backends.local.constants.function_kernels import EQUAL, GREATER, LESS, NO_ORDER
 from tidelog.backends.local.kernels.compiled import Array, read_only
+from tidelog.language import partial, patterns
 from tidelog.language import values as definition
 from tidelog.language.terms import Value
+
+NO_VALUE = -1
+"""Stands in the place of an id where there is no value."""
+_FALSE, _TRUE, _NEITHER = 0, 1, 2
 
 _ARITHMETIC = {
     "+": kernels.ADD,
@@ -41,38 +46,77 @@ _HOLDS: dict[str, Callable[[Array], Array]] = {
 
 
 def apply(dictionary: Dictionary, function: str, columns: Sequence[Array]) -> Array:
-    """The ids of `function` applied to ids, row by row; raises EvaluationError if a row has no value."""
-    if function in _ARITHMETIC and columns[0].size:
+    """The ids of `function` applied to ids, row by row; NO_VALUE where it has none."""
+    sound = _sound(columns)
+    if sound is not None:
+        out = np.full(columns[0].size, NO_VALUE, np.int32)
+        out[sound] = _applied(dictionary, function, [column[sound] for column in columns])
+        return out
+    return _applied(dictionary, function, columns)
+
+
+def compare(dictionary: Dictionary, op: str, left: Array, right: Array) -> Array:
+    """Whether `left op right` has a value and is true, row by row."""
+    if op == partial.UNDEFINED:
+        return np.asarray(left == NO_VALUE)
+    if op == partial.MAYBE:
+        return np.asarray((left == NO_VALUE) | (left == dictionary.encode([True])[0]))
+    if op == "=":
+        return np.asarray((left == right) & (left != NO_VALUE))
+    sound = _sound((left, right))
+    if sound is None:
+        return np.asarray(_truth(dictionary, op, left, right) == _TRUE)
+    result = np.zeros(left.size, np.bool_)
+    result[sound] = _truth(dictionary, op, left[sound], right[sound]) == _TRUE
+    return result
+
+
+def _sound(columns: Sequence[Array]) -> Array | None:
+    """The rows in which every column has a value; None if all have."""
+    missing = columns[0] == NO_VALUE
+    for column in columns[1:]:
+        missing |= column == NO_VALUE
+    return np.flatnonzero(~missing) if missing.any() else None
+
+
+def _applied(dictionary: Dictionary, function: str, columns: Sequence[Array]) -> Array:
+    """A function of values that are all there."""
+    rows = columns[0].size
+    if not rows:
+        return np.empty(0, np.int32)
+    if function.startswith("@"):
+        ids = dictionary.encode([False, True])
+        if function == partial.ALL:
+            return np.full(rows, ids[_TRUE], np.int32)
+        return np.append(ids, np.int32(NO_VALUE))[_truth(dictionary, function[1:], columns[0], columns[1])]
+    if function in _ARITHMETIC:
         return _arithmetic(dictionary, function, columns)
-    if function in ("min", "max") and columns[0].size:
-        rows = columns[0].size
+    if function in ("min", "max"):
         starts = np.arange(0, rows * len(columns), len(columns), dtype=np.int64)
         return aggregate(dictionary, function, np.stack(columns, axis=1).reshape(-1), starts)
-    if function in ("neg", "abs") and columns[0].size:
+    if function in ("neg", "abs"):
         return _sign(dictionary, function, columns[0])
     return _defined(dictionary, function, columns)
 
 
-def compare(dictionary: Dictionary, op: str, left: Array, right: Array) -> Array:
-    """Whether `left op right` holds, row by row; raises EvaluationError for values without order."""
-    if op == "=":
-        return np.asarray(left == right)
-    if op == "!=":
-        return np.asarray(left != right)
+def _truth(dictionary: Dictionary, op: str, left: Array, right: Array) -> Array:
+    """_TRUE, _FALSE or _NEITHER for values that are all there."""
+    if op in ("=", "!="):
+        return np.asarray((left == right) == (op == "="), np.int8)
     if op not in _HOLDS:
-        return _compared(dictionary, op, left, right)
+        return _judged(dictionary, op, left, right)
     found = np.empty(left.size, np.int8)
     d = dictionary
     kernels.orders(read_only(left), read_only(right), d.kinds, d.payloads, d.heap, d.offsets, found)
-    result = _HOLDS[op](found)
+    result = _HOLDS[op](found).astype(np.int8)
     undecided = np.flatnonzero(found == NO_ORDER)
     if undecided.size:
-        result[undecided] = _compared(dictionary, op, left[undecided], right[undecided])
+        result[undecided] = _judged(dictionary, op, left[undecided], right[undecided])
     return result
 
 
 def aggregate(dictionary: Dictionary, function: str, values: Array, group_starts: Array) -> Array:
-    """The id of each group's aggregate, -1 where it has no result.
+    """The id of each group's aggregate, NO_VALUE where it has no result or no value.
 
     `values` holds ids ordered by group, `group_starts` where each group begins; the last one ends with `values`.
     """
@@ -128,7 +172,7 @@ def _computed(dictionary: Dictionary, kinds: Array, payloads: Array, deferred: A
     """The ids of computed numbers; rows that are deferred get no id yet and add no constant."""
     if not deferred.any():
         return dictionary.encode_scalars(kinds, payloads)
-    out = np.full(payloads.size, -1, np.int32)
+    out = np.full(payloads.size, NO_VALUE, np.int32)
     sure = np.flatnonzero(~deferred)
     if sure.size:
         out[sure] = dictionary.encode_scalars(kinds[sure], payloads[sure])
@@ -146,10 +190,8 @@ def _finish_groups(
     for length in lengths[groups].tolist():
         part = decoded[at : at + length]
         at += length
-        results.append(_float_sum(function, part) if only_floats and part else definition.aggregate(function, part))
-    given = np.array([result is not None for result in results], np.bool_)
-    out[groups] = -1
-    out[groups[given]] = dictionary.encode([result for result in results if result is not None])
+        results.append(_float_sum(function, part) if only_floats and part else partial.aggregate(function, part))
+    out[groups] = _encoded(dictionary, results)
 
 
 def _float_sum(function: str, floats: list[Any]) -> Value | None:
@@ -157,26 +199,51 @@ def _float_sum(function: str, floats: list[Any]) -> Value | None:
     try:
         total = math.fsum(floats)
     except OverflowError:
-        return definition.aggregate(function, floats)
+        return partial.aggregate(function, floats)
     result = total / len(floats) if function == "mean" else total
-    return result + 0.0 if math.isfinite(result) else definition.aggregate(function, floats)
+    return result + 0.0 if math.isfinite(result) else partial.aggregate(function, floats)
+
+
+def _encoded(dictionary: Dictionary, results: Sequence[Value | None]) -> Array:
+    """The ids of values, NO_VALUE for those that are missing."""
+    ids = np.full(len(results), NO_VALUE, np.int32)
+    given = [at for at, result in enumerate(results) if result is not None]
+    if given:
+        ids[given] = dictionary.encode([result for result in results if result is not None])
+    return ids
 
 
 def _defined(dictionary: Dictionary, function: str, columns: Sequence[Array]) -> Array:
     """The function by its definition, once per distinct combination of ids."""
     first, inverse = distinct_rows(columns)
     arguments = zip(*(dictionary.decode(column[first]) for column in columns))
-    results = [definition.apply(function, combination) for combination in arguments]
-    ids: Array = dictionary.encode(results)[inverse]
-    return ids
+    return _encoded(dictionary, [partial.apply(function, combination) for combination in arguments])[inverse]
 
 
-def _compared(dictionary: Dictionary, op: str, left: Array, right: Array) -> Array:
+def _judged(dictionary: Dictionary, op: str, left: Array, right: Array) -> Array:
     """The comparison by its definition, once per distinct pair of ids."""
     first, inverse = distinct_rows([left, right])
-    pairs = zip(dictionary.decode(left[first]), dictionary.decode(right[first]))
-    results = np.array([definition.compare(op, a, b) for a, b in pairs], np.bool_)
+    pairs = list(zip(dictionary.decode(left[first]), dictionary.decode(right[first])))
+    if op.endswith("match"):
+        verdicts = _matched(pairs, wanted=op == "match")
+    else:
+        verdicts = [partial.apply(partial.as_function(op), pair) for pair in pairs]
+    results = np.array([_NEITHER if verdict is None else int(verdict) for verdict in verdicts], np.int8)
     return np.asarray(results[inverse])
+
+
+def _matched(pairs: Sequence[tuple[Value, Value]], *, wanted: bool) -> list[Value | None]:
+    """Whether texts match patterns, as `wanted`: each pattern is read once and sees all its texts together."""
+    verdicts: list[Value | None] = [None] * len(pairs)
+    texts: dict[str, list[int]] = {}
+    for at, (pattern, text) in enumerate(pairs):
+        if isinstance(pattern, str) and isinstance(text, str):
+            texts.setdefault(pattern, []).append(at)
+    for pattern, places in texts.items():
+        if patterns.problem(pattern) is None:
+            for at, found in zip(places, patterns.matches(pattern, [str(pairs[at][1]) for at in places])):
+                verdicts[at] = found == wanted
+    return verdicts
 
 
 def distinct_rows(columns: Sequence[Array]) -> tuple[Array, Array]:

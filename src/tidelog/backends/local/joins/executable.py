@@ -2,7 +2,8 @@
 
 What      : translates a plan with its views into the machine's integers once, and runs it in bounded chunks.
 Idea      : a plan is cut into segments at its arithmetic; the machine runs the joins of a segment, compiled column
-            functions do the arithmetic on the table that comes out, and the next segment is driven by that table.
+            functions do the arithmetic on the table that comes out, and the next segment is driven by that table. A
+            match whose arithmetic has no value is dropped there: it is no instance.
 Invariant : addresses are refreshed whenever a relation's arrays may have moved; no table exceeds CHUNK rows.
 Never     : no insertion of facts and no choice of plan.
 
@@ -134,7 +135,13 @@ class Executable:
 
     def _computed_heads(self, driving: Array) -> Iterator[Array]:
         for table in self._chunks(driving, np.arange(self._width), machine.UNLIMITED):
-            yield _stacked([self._evaluate(part, table) for part in self.plan.head], len(table))
+            yield self._computed_head(table)[0]
+
+    def _computed_head(self, table: Array) -> tuple[Array, Array]:
+        """The heads of matches, and which of the matches have one: those whose computed columns all have a value."""
+        heads = _stacked([self._evaluate(part, table) for part in self.plan.head], len(table))
+        has_values = np.all(heads != functions.NO_VALUE, axis=1)
+        return (heads, has_values) if has_values.all() else (heads[has_values], has_values)
 
     def bodies(self, driving: Array, joins: Sequence[int], limit: int) -> Iterator[Array]:
         """For each instance the position of its driving row and the rows matched by the given joins."""
@@ -150,8 +157,8 @@ class Executable:
                 yield np.ascontiguousarray(table[:, :head]), table[:, head:]
             return
         for table in self._chunks(driving, np.arange(self._width), machine.UNLIMITED):
-            columns = [self._evaluate(part, table) for part in self.plan.head]
-            yield _stacked(columns, len(table)), table[:, rows]
+            heads, has_values = self._computed_head(table)
+            yield heads, table[:, rows][has_values]
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -232,7 +239,10 @@ class Executable:
                     one, other = self._evaluate(left, table), self._evaluate(right, table)
                     table = table[functions.compare(self._dictionary, op, one, other)]
                 case Compute(slot, expression):
-                    table[:, 1 + slot.number] = self._evaluate(expression, table)
+                    values = self._evaluate(expression, table)
+                    table[:, 1 + slot.number] = values
+                    has_value = values != functions.NO_VALUE
+                    table = table if has_value.all() else table[has_value]
         return np.ascontiguousarray(table)
 
     def _evaluate(self, expression: Expression, table: Array) -> Array:

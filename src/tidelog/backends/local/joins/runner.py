@@ -57,7 +57,7 @@ class Runner:
     def feed(self, executable: Executable, driving: Array, phase: str, sink: Sink) -> None:
         """Hand the heads of one executable to the sink, a chunk at a time."""
         rule, derived = executable.plan.rule, 0
-        for table in watched(rule, self.on_progress, executable.heads(driving)):
+        for table in watched(self.on_progress, executable.heads(driving)):
             if len(table):
                 derived += len(table)
                 sink(rule, with_columns(table))
@@ -78,7 +78,7 @@ class Runner:
             if not len(waiting):
                 break
             rule = executable.plan.rule
-            for table in watched(rule, self.on_progress, executable.bodies(driving[waiting], (), 1)):
+            for table in watched(self.on_progress, executable.bodies(driving[waiting], (), 1)):
                 proved[waiting[table[:, 0]]] = True
             self.derivations[rule.key, phase] += len(waiting) - int(np.count_nonzero(~proved))
         return proved
@@ -110,7 +110,7 @@ class Runner:
         """Add the stage's own body facts of at most `limit` instances per driving row; how many each row has."""
         own = [at for at, join in enumerate(executable.joins) if join.relation in executable.own]
         counts = np.zeros(len(driving), np.int64)
-        for table in watched(executable.plan.rule, self.on_progress, executable.bodies(driving, own, limit)):
+        for table in watched(self.on_progress, executable.bodies(driving, own, limit)):
             counts += np.bincount(table[:, 0], minlength=len(driving))
             for column, at in enumerate(own, start=1):
                 name = executable.joins[at].relation
@@ -135,7 +135,7 @@ class Runner:
         rule, relation = executable.plan.rule, executable.plan.relation
         at_home = [at for at, join in enumerate(executable.joins) if join.relation in own]
         driving = NO_DRIVER if rows is None else self._relations[relation or ""].rows[rows]
-        for table, body in watched(rule, self.on_progress, executable.instances(driving, at_home)):
+        for table, body in watched(self.on_progress, executable.instances(driving, at_home)):
             if not len(table):
                 continue
             facts = heads.store(with_columns(table), ANY, NO_MARKS)

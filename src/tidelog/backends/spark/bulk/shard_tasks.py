@@ -22,7 +22,7 @@ from tidelog.backends.spark.bulk.plan import BulkPlan
 from tidelog.backends.spark.bulk.shard import Outcome, Shard, ValuesNeeded
 from tidelog.backends.spark.bulk.shard_files import ShardFiles, given_name, sent_name, state_name
 from tidelog.backends.spark.values.ids import Ids
-from tidelog.errors import BudgetError, EvaluationError
+from tidelog.errors import BudgetError
 from tidelog.limits import Limits
 
 _BATCH = 1 << 18
@@ -74,7 +74,7 @@ class Work:
         try:
             received = self._receive(shard, batches)
             outcome = shard.run()
-        except (ValuesNeeded, EvaluationError, BudgetError) as stop:
+        except (ValuesNeeded, BudgetError) as stop:
             yield self._report(number, [_stop(stop)])
             return
         count = 0
@@ -93,7 +93,7 @@ class Work:
             shard = self._resumed(number)
             received = self._receive(shard, batches)
             outcome = shard.run()
-        except (ValuesNeeded, EvaluationError, BudgetError) as stop:
+        except (ValuesNeeded, BudgetError) as stop:
             yield self._report(number, [_stop(stop)])
             return
         new, sent = self._write(number, outcome)

@@ -17,7 +17,6 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from tidelog.backends.spark.cluster import task_errors
 from tidelog.errors import PipelineError
 
 T = TypeVar("T")
@@ -84,7 +83,7 @@ class Jobs:
             raise self._failure(error) from error
 
     def _failure(self, error: Exception) -> Exception:
-        """Our error for a failed action; an error of ours that a task raised is found again in Spark's text."""
+        """Our error for a failed action."""
         try:
             self.require_session()
         except PipelineError as stopped:
@@ -92,9 +91,6 @@ class Jobs:
         if isinstance(error, AttributeError | OSError):
             return error
         text = str(error)
-        ours = task_errors.found(text)
-        if ours is not None:
-            return ours
         if _LOST in text:
             return PipelineError.of(
                 "E707",

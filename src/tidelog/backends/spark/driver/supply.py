@@ -98,7 +98,7 @@ class DriverSupply:
             for ladder, driving in ladders:
                 if step < len(ladder) and not self.is_here(ladder[step][0].relation):
                     probe, executable = ladder[step]
-                    tables = watched(probe.plan.rule, self._store.on_progress, executable.heads(driving))
+                    tables = watched(self._store.on_progress, executable.heads(driving))
                     keys = [table for table in tables if len(table)]
                     if keys:
                         found.setdefault((probe.relation, probe.columns), []).extend(keys)

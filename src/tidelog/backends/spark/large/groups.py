@@ -2,7 +2,7 @@
 
 What      : the aggregate facts of all groups of a relation.
 Idea      : counts are Spark's own; other aggregates are computed group by group in Arrow tasks by language/values.py,
-            because sums of floats must be exact and mixed values must be refused.
+            because sums of floats must be exact and mixed values have none.
 Invariant : a group without members has no aggregate fact.
 Never     : no job is started here.
 """
@@ -15,16 +15,17 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from tidelog.backends.spark.cluster.task_errors import carried
 from tidelog.backends.spark.values import ids
-from tidelog.backends.spark.values.expressions import value_of
-from tidelog.errors import EvaluationError
-from tidelog.language.values import aggregate
+from tidelog.backends.spark.values.expressions import text_of, value_of
+from tidelog.language.partial import aggregate
 from tidelog.planning.lowered import GroupRule
 
 
 def grouped(rule: GroupRule, body: DataFrame, texts: DataFrame) -> DataFrame:
-    """The aggregate facts (columns c0, ..., and x with the text of the result, if it needs one)."""
+    """A row for every group: columns c0, ..., the last with the result, and x with its text, if it needs one.
+
+    A group whose members have no aggregate has null for its result.
+    """
     keys = [f"c{at}" for at in range(rule.group)]
     if rule.function == "count":
         counts = body.groupBy(*keys).agg(F.count(F.lit(1)).alias("size")).where(F.col("size") > 0)
@@ -37,20 +38,15 @@ def grouped(rule: GroupRule, body: DataFrame, texts: DataFrame) -> DataFrame:
 
 
 def _aggregated(function: str, keys: list[str], result: str) -> Callable[[pa.Table], pa.Table]:
-    """An Arrow task: one group in, at most one fact out. (A closure: Spark counts the arguments of a function.)"""
+    """An Arrow task: one group in, one row out. (A closure: Spark counts the arguments of a function.)"""
 
     def run(group: pa.Table) -> pa.Table:
         pairs = zip(group.column("id").to_pylist(), group.column("text").to_pylist())
-        try:
-            value = aggregate(function, [value_of(number, text) for number, text in pairs])
-        except EvaluationError as error:
-            raise carried(error) from error
-        rows = 0 if value is None else 1
-        columns = {key: group.column(key).slice(0, rows).combine_chunks() for key in keys}
-        number = 0 if value is None else ids.of_value(value)
-        text = None if value is None or number & ids.TAG in (ids.INTEGER, ids.BOOL) else ids.typed_text(value)
-        columns[result] = pa.array([number] * rows, pa.int64())
-        columns["x"] = pa.array([text] * rows, pa.string())
+        value = aggregate(function, [value_of(number, text) for number, text in pairs])
+        columns = {key: group.column(key).slice(0, 1).combine_chunks() for key in keys}
+        number = None if value is None else ids.of_value(value)
+        columns[result] = pa.array([number], pa.int64())
+        columns["x"] = pa.array([text_of(number, value)], pa.string())
         return pa.table(columns)
 
     return run

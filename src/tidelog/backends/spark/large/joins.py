@@ -29,9 +29,9 @@ def heads(plan: Plan, driving: DataFrame, source: Source, texts: DataFrame) -> D
     """
     frame = _matched(driving, plan.columns) if plan.columns else driving.select(F.lit(0).alias("one"))
     for step in plan.steps:
-        frame = _stepped(frame, step, source, texts, plan.rule.key)
+        frame = _stepped(frame, step, source, texts)
     number = {at: plan.slots + at for at in range(len(plan.head))}
-    frame = computed(frame, {number[at]: expression for at, expression in enumerate(plan.head)}, texts, plan.rule.key)
+    frame = computed(frame, {number[at]: expression for at, expression in enumerate(plan.head)}, texts)
     columns = [F.col(f"s{number[at]}").alias(f"c{at}") for at in number]
     known = [f"x{number[at]}" in frame.columns for at in number]
     nothing = F.lit(None).cast("string")
@@ -45,16 +45,16 @@ def computes(plan: Plan) -> bool:
     return any(not is_plain(expression) for expression in (*steps, *plan.head))
 
 
-def _stepped(frame: DataFrame, step: Step, source: Source, texts: DataFrame, rule: str) -> DataFrame:
+def _stepped(frame: DataFrame, step: Step, source: Source, texts: DataFrame) -> DataFrame:
     match step:
         case Join():
             return _joined(frame, _matched(source(step), step.columns))
         case Absent():
             return _without(frame, _matched(source(step), step.columns))
         case Test():
-            return tested(frame, step, texts, rule)
+            return tested(frame, step, texts)
         case Compute(slot, expression):
-            return computed(frame, {slot.number: expression}, texts, rule)
+            return computed(frame, {slot.number: expression}, texts)
 
 
 def _joined(frame: DataFrame, facts: DataFrame) -> DataFrame:

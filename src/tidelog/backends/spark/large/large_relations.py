@@ -21,7 +21,7 @@ from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.large.cold import ColdRelation
 from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.large.working import Selection, Working
-from tidelog.planning.views import ANY, NO_MARKS, NOW, Mark
+from tidelog.planning.views import ANY, DELETED, INSERTED, NO_MARKS, NOW, Mark
 
 _REPLACED = Mark(0xFFFF) & ~(Mark.TOUCHED | Mark.MARKED | Mark.POSITIVE)
 """The marks of a fact on the driver that those of its working frame replace."""
@@ -49,6 +49,12 @@ class LargeRelations:
         if found is None:
             found = self.working[name] = Working(self._jobs, self._committed.of(name, arity), self._marked(name))
         return found
+
+    @property
+    def grown(self) -> int:
+        """By how many facts the large relations have grown in this transaction."""
+        tallies = (working.tally() for working in self.working.values())
+        return sum(tally[INSERTED] - tally[DELETED] for tally in tallies)
 
     def selected(self, name: str, rows: Array) -> Selection:
         """Rows of the driver's store, of a relation that is large by now, as a selection."""

@@ -20,7 +20,6 @@ from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.large import joins
 from tidelog.backends.spark.values.constants import Constants
-from tidelog.backends.spark.values.expressions import blamed
 from tidelog.language.terms import Atom
 from tidelog.planning.join_order import Estimates
 from tidelog.planning.lowered import LoweredRule, Stage
@@ -57,8 +56,7 @@ class Fixpoint:
             if not candidates:
                 break
             number += 1
-            with blamed(self._stage.rules):
-                merged, is_done = self._merged(known, candidates, number)
+            merged, is_done = self._merged(known, candidates, number)
             frames.release(known)
             known = merged
             if is_done or not self._stage.is_recursive:

@@ -3,7 +3,8 @@
 What      : a DataFrame of values becomes one of ids, its texts join the constants; no row passes through the driver.
 Idea      : ids are column expressions (ids.py); only floats need an Arrow task, because Spark has no function for bits.
 Invariant : what cannot be a constant is refused before anything changes, naming relation and column: wrong number of
-            columns E301, missing values E302, other types E303, floats that are no numbers E304, declared types E306.
+            columns E301, missing values E302, other types E303, floats that are no numbers and bytes that are no text
+            E304, declared types E306. Whole numbers become floats where floats are declared.
 Never     : columns count by position; the user's column names are not used.
 """
 
@@ -34,18 +35,38 @@ from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.changes.columns import unsupported
 from tidelog.changes.fact_sources import column_name, wrong_arity
-from tidelog.errors import UpdateError
+from tidelog.errors import Problem, UpdateError
 
 _WHOLE = (ByteType, ShortType, IntegerType, LongType)
 _DECLARED: dict[str, tuple[type[DataType], ...]] = {
     "number": _WHOLE,
     "unsigned": _WHOLE,
-    "float": (FloatType, DoubleType),
+    "float": (FloatType, DoubleType, *_WHOLE),
     "symbol": (StringType,),
     "bool": (BooleanType,),
 }
-_NO_NUMBER = -1
-"""Stands for a float that is no constant; no constant has this id."""
+_NO_NUMBER, _NO_TEXT, _NEGATIVE = -1, -5, -9
+"""Stand for a float, a string and an unsigned number that are none; no constant has such an id."""
+_REFUSALS = {
+    _NO_NUMBER: ("E304", "has NaN or infinite values, or whole numbers that no float holds", "leave these facts out"),
+    _NO_TEXT: ("E304", "has strings that are not valid Unicode", "repair them with make_valid_utf8"),
+    _NEGATIVE: ("E306", "has negative values, which are no unsigned", "declare a number, or leave these facts out"),
+}
+
+
+def as_declared(frame: DataFrame, types: tuple[str, ...] | None, *, is_asked: bool = False) -> DataFrame:
+    """The frame with floats for whole numbers where floats are declared.
+
+    A number that no float holds becomes NaN, which is refused later, or leaves if the facts are only asked for.
+    """
+    for at, (field, kind) in enumerate(zip(frame.schema.fields, types or ())):
+        if kind == "float" and isinstance(field.dataType, _WHOLE):
+            frame = frame.toDF(*(f"v{number}" for number in range(len(frame.columns))))
+            whole = F.col(f"v{at}").cast("long")
+            is_exact = F.coalesce(whole.cast("double").try_cast("long") == whole, whole.isNull())
+            frame = frame.where(is_exact) if is_asked else frame
+            frame = frame.withColumn(f"v{at}", F.when(is_exact, whole.cast("double")).otherwise(F.lit(float("nan"))))
+    return frame
 
 
 def check_shape(frame: DataFrame, relation: str, arity: int | None, types: tuple[str, ...] | None) -> None:
@@ -66,7 +87,9 @@ def check_shape(frame: DataFrame, relation: str, arity: int | None, types: tuple
             )
 
 
-def encoded(jobs: Jobs, constants: Constants, frame: DataFrame, relation: str) -> tuple[DataFrame, int]:
+def encoded(
+    jobs: Jobs, constants: Constants, frame: DataFrame, relation: str, types: tuple[str, ...] | None = None
+) -> tuple[DataFrame, int]:
     """The distinct facts as ids, kept, and about how many there are (repeated ones counted)."""
     kinds = [field.dataType for field in frame.schema.fields]
     plain = frame.toDF(*(f"v{at}" for at in range(len(kinds))))
@@ -75,7 +98,7 @@ def encoded(jobs: Jobs, constants: Constants, frame: DataFrame, relation: str) -
     if not kinds:
         kept = frames.keep(jobs, plain.limit(1).select(F.lit(0).cast("long").alias("c0")))
         return kept, jobs.run(kept.count)
-    columns = [_id(at, kind).alias(f"c{at}") for at, kind in enumerate(kinds)]
+    columns = [_id(at, kind, types[at] if types else "any").alias(f"c{at}") for at, kind in enumerate(kinds)]
     texts = [_text(at, kind).alias(f"t{at}") for at, kind in enumerate(kinds)]
     kept = frames.keep(jobs, plain.select(*columns, *texts).distinct())
     size = _checked(jobs, kept, kinds, relation)
@@ -86,7 +109,9 @@ def encoded(jobs: Jobs, constants: Constants, frame: DataFrame, relation: str) -
 def _checked(jobs: Jobs, kept: DataFrame, kinds: list[DataType], relation: str) -> int:
     counts = [F.count(F.lit(1)).alias("size")]
     counts += [F.count_if(F.col(f"c{at}").isNull()).alias(f"n{at}") for at in range(len(kinds))]
-    counts += [F.count_if(F.col(f"c{at}") == _NO_NUMBER).alias(f"x{at}") for at in range(len(kinds))]
+    counts += [
+        F.min(F.when(F.col(f"c{at}").isin(*_REFUSALS), F.col(f"c{at}"))).alias(f"x{at}") for at in range(len(kinds))
+    ]
     row = jobs.run(lambda: kept.agg(*counts).toArrow()).to_pylist()[0]
     for at in range(len(kinds)):
         name = column_name(relation, at + 1)
@@ -95,21 +120,24 @@ def _checked(jobs: Jobs, kept: DataFrame, kinds: list[DataType], relation: str) 
             raise UpdateError.of(
                 "E302", f"{name} has missing values", remedy="leave these facts out, or use a constant for unknown"
             )
-        if row[f"x{at}"]:
+        if row[f"x{at}"] is not None:
             frames.release(kept)
-            raise UpdateError.of("E304", f"{name} has NaN or infinite values", remedy="leave these facts out")
+            code, sentence, remedy = _REFUSALS[row[f"x{at}"]]
+            raise UpdateError(Problem(code, f"{name} {sentence}", remedy=remedy))
     return int(row["size"])
 
 
-def _id(at: int, kind: DataType) -> Column:
+def _id(at: int, kind: DataType, declared: str = "any") -> Column:
     value = F.col(f"v{at}")
     match kind:
         case StringType():
-            return ids.of_string_column(value)
+            return F.when(~F.is_valid_utf8(value), F.lit(_NO_TEXT)).otherwise(ids.of_string_column(value))
         case BooleanType():
             return F.when(value.isNotNull(), ids.of_bool_column(value))
         case FloatType() | DoubleType():
             return F.when(value == "n", F.lit(_NO_NUMBER)).when(value.isNotNull(), ids.of_text_column(value))
+        case _ if declared == "unsigned":
+            return F.when(value < 0, F.lit(_NEGATIVE)).otherwise(ids.of_integer_column(value))
         case _:
             return ids.of_integer_column(value)
 

@@ -2,17 +2,16 @@
 
 What      : adds the value of an expression to a DataFrame of slots, or keeps the rows for which a comparison holds.
 Idea      : identity needs ids only and stays in the JVM. Everything else is computed in Arrow tasks by
-            language/values.py, the definition itself, once per distinct combination in a batch; texts come by a join
+            language/partial.py, the definition itself, once per distinct combination in a batch; texts come by a join
             with the constants.
-Invariant : results, and errors, are those of the definition. A computed constant that needs a text carries it along in
-            a column x<slot>.
+Invariant : results are those of the definition; a row whose value is missing is dropped, so that Spark's own arithmetic
+            and its ANSI mode never matter. A computed constant that needs a text carries it along in a column x<slot>.
 Never     : no job is started here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -20,13 +19,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
-from tidelog.backends.spark.cluster.task_errors import carried
 from tidelog.backends.spark.values import ids
-from tidelog.errors import EvaluationError
-from tidelog.language import values
+from tidelog.language import partial
 from tidelog.language.terms import Value
-from tidelog.planning.blame import blame
-from tidelog.planning.lowered import LoweredRule
 from tidelog.planning.plan import Apply, Compute, Expression, Literally, Slot, Test
 
 
@@ -43,17 +38,17 @@ def plain(expression: Expression) -> Column:
     return F.lit(ids.of_value(expression.value))
 
 
-def tested(frame: DataFrame, test: Test, texts: DataFrame, rule: str) -> DataFrame:
-    """The rows for which a comparison holds; an error names the rule."""
+def tested(frame: DataFrame, test: Test, texts: DataFrame) -> DataFrame:
+    """The rows for which a comparison has a value and holds."""
     if test.op in ("=", "!=") and is_plain(test.left) and is_plain(test.right):
         left, right = plain(test.left), plain(test.right)
         return frame.where(left == right if test.op == "=" else left != right)
     kept = list(frame.columns)
-    return _evaluated(frame, {"holds": test}, texts, rule).where("holds").select(*kept)
+    return _evaluated(frame, {"holds": test}, texts).where("holds").select(*kept)
 
 
-def computed(frame: DataFrame, computes: Mapping[int, Expression], texts: DataFrame, rule: str) -> DataFrame:
-    """The frame with further slots, by number; an error names the rule."""
+def computed(frame: DataFrame, computes: Mapping[int, Expression], texts: DataFrame) -> DataFrame:
+    """The frame with further slots, by number, without the rows in which one of them has no value."""
     kept = [F.col(name) for name in frame.columns]
     direct = {number: expression for number, expression in computes.items() if is_plain(expression)}
     frame = frame.select(*kept, *(plain(expression).alias(f"s{number}") for number, expression in direct.items()))
@@ -64,10 +59,10 @@ def computed(frame: DataFrame, computes: Mapping[int, Expression], texts: DataFr
     ]
     frame = frame.select("*", *carried)
     calls = {f"s{number}": Compute(Slot(number), each) for number, each in computes.items() if number not in direct}
-    return _evaluated(frame, calls, texts, rule) if calls else frame
+    return _evaluated(frame, calls, texts).dropna(subset=list(calls)) if calls else frame
 
 
-def _evaluated(frame: DataFrame, calls: Mapping[str, Test | Compute], texts: DataFrame, rule: str) -> DataFrame:
+def _evaluated(frame: DataFrame, calls: Mapping[str, Test | Compute], texts: DataFrame) -> DataFrame:
     kept = list(frame.columns)
     slots = sorted({slot for call in calls.values() for slot in _slots(call)})
     for slot in slots:
@@ -82,7 +77,7 @@ def _evaluated(frame: DataFrame, calls: Mapping[str, Test | Compute], texts: Dat
         else:
             fields += [StructField(name, LongType()), StructField(f"x{name[1:]}", StringType())]
     ordered = frame.select(*kept, *(f"t{slot}" for slot in slots))
-    return ordered.mapInArrow(_Evaluate(tuple(kept), tuple(slots), tuple(calls.items()), rule), StructType(fields))
+    return ordered.mapInArrow(_Evaluate(tuple(kept), tuple(slots), tuple(calls.items())), StructType(fields))
 
 
 def _slots(part: Test | Compute | Expression) -> set[int]:
@@ -106,7 +101,6 @@ class _Evaluate:
     kept: tuple[str, ...]
     slots: tuple[int, ...]
     calls: tuple[tuple[str, Test | Compute], ...]
-    rule: str
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -119,47 +113,33 @@ class _Evaluate:
                 if isinstance(call, Test):
                     arrays.append(pa.array(results, pa.bool_()))
                     continue
-                numbers = [ids.of_value(value) for value in results]
+                numbers = [None if value is None else ids.of_value(value) for value in results]
                 arrays.append(pa.array(numbers, pa.int64()))
                 names.append(f"x{name[1:]}")
-                arrays.append(pa.array([_text(*pair) for pair in zip(numbers, results)], pa.string()))
+                arrays.append(pa.array([text_of(*pair) for pair in zip(numbers, results)], pa.string()))
             yield pa.RecordBatch.from_arrays(arrays, names=names)
 
     def _values(self, batch: pa.RecordBatch, slot: int) -> list[tuple[int, Value]]:
         numbers, texts = batch.column(f"s{slot}").to_pylist(), batch.column(f"t{slot}").to_pylist()
         return [(number, value_of(number, text)) for number, text in zip(numbers, texts)]
 
-    def _results(self, call: Test | Compute, rows: list[tuple[tuple[int, Value], ...]]) -> list[Value]:
-        known: dict[tuple[int, ...], Value] = {}
+    def _results(self, call: Test | Compute, rows: list[tuple[tuple[int, Value], ...]]) -> list[Value | None]:
+        known: dict[tuple[int, ...], Value | None] = {}
         results = []
         for row in rows:
             key = tuple(number for number, _ in row)
             if key not in known:
                 bound = {slot: value for slot, (_, value) in zip(self.slots, row)}
-                known[key] = self._called(call, bound)
+                known[key] = _called(call, bound)
             results.append(known[key])
         return results
 
-    def _called(self, call: Test | Compute, bound: Mapping[int, Value]) -> Value:
-        """The value of a call; an error takes the rule's key along, for the driver to find the rule (see `blamed`)."""
-        try:
-            if isinstance(call, Test):
-                return values.compare(call.op, _value(call.left, bound), _value(call.right, bound))
-            return _value(call.expression, bound)
-        except EvaluationError as error:
-            raise carried(error, self.rule) from error
 
-
-@contextmanager
-def blamed(rules: Iterable[LoweredRule]) -> Iterator[None]:
-    """An error that a task raised for one of the rules gets the rule's name and place."""
-    try:
-        yield
-    except EvaluationError as error:
-        rule = next((rule for rule in rules if rule.key == error.problems[0].rule), None)
-        if rule is None:
-            raise
-        raise blame(error, rule) from error
+def _called(call: Test | Compute, bound: Mapping[int, Value]) -> Value | None:
+    """The truth of a test, or the value of an expression, None if it has none."""
+    if isinstance(call, Test):
+        return partial.holds(call.op, _value(call.left, bound), _value(call.right, bound))
+    return _value(call.expression, bound)
 
 
 def value_of(number: int, text: str | None) -> Value:
@@ -169,15 +149,18 @@ def value_of(number: int, text: str | None) -> Value:
     return bool(number >> 2) if number & ids.TAG == ids.BOOL else number >> 2
 
 
-def _text(number: int, value: Value) -> str | None:
-    return ids.typed_text(value) if number & ids.TAG in (ids.STRING, ids.OTHER) else None
+def text_of(number: int | None, value: Value | None) -> str | None:
+    """The text that a constant with this id needs, if it needs one."""
+    if number is None or value is None or number & ids.TAG in (ids.INTEGER, ids.BOOL):
+        return None
+    return ids.typed_text(value)
 
 
-def _value(expression: Expression, bound: Mapping[int, Value]) -> Value:
+def _value(expression: Expression, bound: Mapping[int, Value]) -> Value | None:
     match expression:
         case Slot(number):
             return bound[number]
         case Literally(value):
             return value
         case Apply(function, arguments):
-            return values.apply(function, [_value(argument, bound) for argument in arguments])
+            return partial.apply(function, [_value(argument, bound) for argument in arguments])
