@@ -16,6 +16,7 @@ from tidelog.errors import (
     ProgramError,
     StateError,
     TidelogError,
+    TidelogWarning,
     UpdateError,
     UsageError,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "StateError",
     "Stats",
     "TidelogError",
+    "TidelogWarning",
     "Update",
     "UpdateError",
     "UsageError",

@@ -16,8 +16,10 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from tidelog.analysis import arities
-from tidelog.analysis.impact import impact
+from tidelog.analysis.impact import came_and_went, impact
 from tidelog.analysis.program_check import check
+from tidelog.analysis.spelling import unknown_relation
+from tidelog.asking.notices import Notices
 from tidelog.attempt import Attempt
 from tidelog.backends.choice import backend_named, has_outgrown, moved_to_spark
 from tidelog.changes.change import Change, FactTable, FactTables
@@ -25,9 +27,9 @@ from tidelog.changes.names import check_names
 from tidelog.changes.relation import Relation
 from tidelog.changes.stream import Source, look_ahead
 from tidelog.changes.update import Update, net
-from tidelog.errors import BudgetError, LawError, UsageError
-from tidelog.language.parser import parse, parse_atom
-from tidelog.language.printer import print_fact, print_rule
+from tidelog.errors import BudgetError, LawError
+from tidelog.language.parser import parse
+from tidelog.language.printer import print_rule
 from tidelog.language.terms import Program, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance import marking
@@ -43,12 +45,13 @@ from tidelog.state.journal import Journals
 from tidelog.turns import Turns
 
 if TYPE_CHECKING:
+    from tidelog.asking.answer import Answer
+    from tidelog.provenance.absence import Absence
     from tidelog.provenance.cause import Cause
     from tidelog.provenance.proof import Proof
     from tidelog.state.snapshot import StoredState
 
 T = TypeVar("T")
-_SHOWN = 200
 NO_RULES = Program()
 
 
@@ -75,7 +78,7 @@ class Engine:
         directives = program.declarations, program.inputs, program.outputs
         self._book = RuleBook(Program((), (), *directives))
         self._foreseen: marking.Foreseen[Any] | None = None
-        self._journals = Journals()
+        self._journals, self._notices = Journals(), Notices()
         self._before = Before()
         self.version = 0
         self._turns = Turns(self._undo)
@@ -155,9 +158,7 @@ class Engine:
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def __getitem__(self, relation: str) -> Relation:
-        arity = self._arity(relation)
-        if arity is None:
-            raise self._unknown(relation)
+        arity = self._known_arity(relation)
         return Relation(relation, arity, self._book.columns(relation, arity), lambda: self._table(relation))
 
     def __contains__(self, relation: object) -> bool:
@@ -211,28 +212,25 @@ class Engine:
 
     def explicit(self, relation: str) -> FactTable:
         """The explicit facts of a relation."""
-        if self._arity(relation) is None:
-            raise self._unknown(relation)
+        self._known_arity(relation)
         if self._backend.arity(relation) is None:
             return FactTables()[relation]
         return self._read(lambda: self._backend.explicit(relation))
 
-    def query(self, pattern: str) -> FactTable:
-        """The facts that match a pattern such as `path("a", x)`; a variable that occurs twice means equal values."""
-        atom = parse_atom(pattern)
-        arity = self._arity(atom.relation)
-        if arity is None:
-            raise self._unknown(atom.relation)
-        if arity != len(atom.terms):
-            raise UsageError.of(
-                "E804",
-                f"{atom.relation} has {arity} columns, the pattern has {len(atom.terms)}",
-                place=atom.place,
-                remedy="write one term per column, _ for any value",
-            )
-        if self._backend.arity(atom.relation) is None:
-            return FactTables()[pattern]
-        return self._read(lambda: self._backend.query(atom))
+    def query(self, question: str, parameters: Mapping[str, object] | None = None) -> Answer:
+        """What any rule body finds, such as `path($from, x), !blocked(x)` with `{"from": "a"}`; nothing is changed.
+
+        The columns are the body's variables in order of first occurrence, the rows are distinct. A single atom is a
+        pattern and gives whole facts, unless parameters are given, if only `{}`.
+        """
+        from tidelog.asking.answer import Asked
+
+        asked = Asked(question, parameters, self._known_arity)
+        if asked.pattern is not None:
+            return self._read(lambda: asked.facts(self._book, self._backend))
+        return self._turns.take(
+            lambda: self._turns.transact(lambda: asked.evaluated(self._book, self._backend, self.limits))
+        )
 
     def verify(self) -> None:
         """Check the one law: raise a LawError if the materialisation differs from recomputation."""
@@ -243,29 +241,33 @@ class Engine:
 
     def explain(self, relation: str, fact: Sequence[Value]) -> Proof:
         """Why a fact is there: a shallowest proof, to be printed or walked; E808 if the fact is not there."""
-        from tidelog.provenance.explain import explain
-        from tidelog.provenance.stored_facts import StoredFacts
+        from tidelog.asking.reasons import proof_of
 
-        def find() -> Proof | None:
-            asked, held = tuple(fact), StoredFacts(self._backend)
-            return explain(relation, asked, self.program.rules, held) if asked in self[relation] else None
+        return self._read(lambda: proof_of(self[relation], tuple(fact), self.program.rules, self._backend))
 
-        found = self._read(find)
-        if found is None:
-            sentence = f"{print_fact(relation, fact)} is not in the materialisation"
-            raise UsageError.of("E808", sentence, remedy="only facts that are there have a proof; see engine.query")
-        return found
+    def explain_absence(self, relation: str, fact: Sequence[Value]) -> Absence:
+        """Why a fact is not there: for each rule that could derive it, the literal that fails first; E808 if it is."""
+        from tidelog.asking.reasons import absence_of
+
+        return self._read(lambda: absence_of(self[relation], tuple(fact), self.program.rules, self._backend))
 
     def explain_change(self, change: Change, relation: str, fact: Sequence[Value]) -> Cause:
         """Why a fact came or went with the last change: the proof that it got or lost, down to what the update did."""
-        from tidelog.provenance.cause import cause
-        from tidelog.provenance.stored_facts import StoredFacts
+        from tidelog.asking.reasons import cause_of
 
-        if change.version != self.version:
-            sentence = f"this is the change to version {change.version}, the engine is at {self.version}"
-            raise UsageError.of("E809", sentence, remedy="ask about a change before the next update")
         asked = relation, tuple(fact)
-        return self._read(lambda: cause(asked, change, self._before, self.program.rules, StoredFacts(self._backend)))
+        return self._read(
+            lambda: cause_of(asked, change, self.version, self._before, self.program.rules, self._backend)
+        )
+
+    def plan(self, rule: str) -> str:
+        """How a rule is evaluated, in words: what drives it, what is joined in which order, through which index.
+
+        The rule is one of the program's, by name or text, or any other one.
+        """
+        from tidelog.asking.plans import plan
+
+        return plan(rule, self.program, self._backend.store)
 
     # -- keeping ---------------------------------------------------------------------------------------------------
 
@@ -351,6 +353,8 @@ class Engine:
             arities.agree(program, self._stored_arity, checked.fresh)
             budget.check_time()
             book = before.turned(checked)
+        fresh = came_and_went(before.program.rules, program.rules)[0] if book is not before else ()
+        self._notices.look(insert, fresh, book, self._backend.relations, self._backend.store.size)
         version = self.version + 1
 
         def arity(name: str) -> int | None:
@@ -428,7 +432,9 @@ class Engine:
         """The number of columns of a relation that has facts."""
         return self._backend.arity(relation) if self._backend.store.size(relation) else None
 
-    def _unknown(self, relation: str) -> UsageError:
-        known = ", ".join(name[:_SHOWN] for name in self.relations[:8]) or "none yet"
-        shown = repr(relation[:_SHOWN]) + ("..." if len(relation) > _SHOWN else "")
-        return UsageError.of("E802", f"there is no relation {shown}", remedy=f"known relations: {known}")
+    def _known_arity(self, relation: str) -> int:
+        """The number of columns of a relation that there is; E802 if there is none of that name."""
+        arity = self._arity(relation)
+        if arity is None:
+            raise unknown_relation(relation, self.relations)
+        return arity

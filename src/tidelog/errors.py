@@ -9,6 +9,7 @@ Never     : this module knows nothing of rules, facts or backends; everything el
 
 Codes: E1xx the text of a program, E2xx its meaning, E3xx facts and updates, E4xx budgets, E5xx evaluation,
 E6xx stored state, E7xx Spark, pipelines and configuration, E8xx wrong use of the interface, E9xx our own faults.
+W1xx to W3xx are warnings about the same things as E1xx to E3xx: what is probably not meant, and what is not used.
 """
 
 from __future__ import annotations
@@ -96,6 +97,19 @@ class TidelogError(Exception):
     def of(cls, code: str, sentence: str, *, place: Place | None = None, remedy: str | None = None) -> Self:
         """An error with a single problem."""
         return cls(Problem(code, sentence, place, remedy))
+
+
+class TidelogWarning(UserWarning):
+    """Something that works but is probably not meant. As an error (`--strict`) it is raised before anything changes."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        super().__init__(str(problem))
+
+    @property
+    def code(self) -> str:
+        """The stable code of the problem."""
+        return self.problem.code
 
 
 class ProgramError(TidelogError):

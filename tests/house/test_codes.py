@@ -21,6 +21,7 @@ RANGES = {
     "PipelineError": "7",
     "UsageError": "8",
     "LawError": "9",
+    "TidelogWarning": "123",
 }
 
 
@@ -67,14 +68,14 @@ def used(text: str) -> set[str]:
         match[0]
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in mentioned
-        if (match := re.match(r"E[1-9]\d\d\b", node.value))
+        if (match := re.match(r"[EW][1-9]\d\d\b", node.value))
     }
 
 
 def test_every_code_is_on_the_page_of_errors():
     """Each once, with a meaning and a remedy, under the heading of its kind; none that no module raises."""
     page = (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| (E\d{3}) \| (\S.*?) \| (\S.*?) \|$", page, re.MULTILINE)
+    rows = re.findall(r"^\| ([EW]\d{3}) \| (\S.*?) \| (\S.*?) \|$", page, re.MULTILINE)
     listed = [code for code, _, _ in rows]
     assert listed == sorted(set(listed))
     source = set().union(*(used(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py")))
@@ -82,7 +83,7 @@ def test_every_code_is_on_the_page_of_errors():
     kind = ""
     for line in page.splitlines():
         kind = match[1] if (match := re.search(r"^## .*\(`(\w+)`\)$", line)) else kind
-        if re.match(r"\| E\d", line):
+        if re.match(r"\| [EW]\d", line):
             assert line[3] in RANGES[kind], line
 
 

@@ -16,9 +16,9 @@ FLOORS = (
     {"analysis"},
     {"planning", "changes"},
     {"maintenance"},
-    {"backends", "provenance", "state"},
+    {"backends", "provenance", "state", "asking"},
     {"engine", "attempt"},
-    {"cli", "pipeline"},
+    {"cli", "pipeline", "console"},
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 REFERENCE_MAY_USE = {"reference", "language", "analysis", "errors"}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from tidelog.language.renaming import rename_rule, rule_variables
+from tidelog.language.renaming import apart, rename_rule, rule_variables
 from tidelog.language.terms import (
     Aggregate,
     Atom,
@@ -93,7 +93,7 @@ def numbered(rule: Rule) -> Rule:
     return rename_rule(rule, EachAnew())
 
 
-rules = st.builds(Rule, atoms, st.lists(literals, max_size=4).map(tuple), st.none() | NAMES).map(numbered)
+rules = st.builds(Rule, atoms, st.lists(literals, max_size=4).map(tuple), st.none() | NAMES).map(numbered).map(apart)
 facts = st.builds(Fact, NAMES, st.lists(constants, max_size=3).map(tuple))
 KINDS = ["number", "unsigned", "float", "symbol", "bool", "any"]
 columns = st.lists(st.tuples(NAMES, st.sampled_from(KINDS)), max_size=3).map(tuple)

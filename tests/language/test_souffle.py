@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.errors import ProgramError
+from tidelog.errors import ProgramError, TidelogWarning
 from tidelog.language import parse, print_program, print_rule
 from tidelog.language.read import read_program
 
@@ -52,11 +52,8 @@ def test_a_statement_may_follow_a_directive_that_has_no_full_stop():
         (".type L = [head: number, tail: L]", "records"),
         ("p($Leaf(x)) :- q(x).", "algebraic data types and counters ($)"),
         ("p(x, c1) <= p(x, c2) :- c2 < c1.", "subsumption (a head with <=)"),
-        ('.pragma "legacy"', ".pragma"),
         (".decl p(x: number, y: number) choice-domain x", "the qualifier choice-domain"),
         (".decl p(x: number, y: number) eqrel", "the qualifier eqrel"),
-        ("p(x) :- q(x), r(x).\n.plan 0: (2, 1)", "query plans (.plan)"),
-        (".limitsize p(n=3)", ".limitsize"),
         ('#include "other.dl"', "preprocessor lines (#)"),
     ],
 )
@@ -68,6 +65,26 @@ def test_features_left_out_are_refused_by_name_with_place_and_remedy(text, featu
     assert problem.sentence == f"not supported: {feature}"
     assert problem.place is not None
     assert problem.remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        ('.pragma "legacy"', ".pragma"),
+        ("p(x) :- q(x), r(x).\n.plan 0: (2, 1)\nr(x) :- p(x).", ".plan"),
+        (".limitsize p(n=3)", ".limitsize"),
+        (".decl p(x: number) overridable", "overridable"),
+    ],
+)
+def test_what_other_engines_need_is_read_over_with_a_note(text, word):
+    """It does not change the result here, so a program that carries it is read, and the user is told once."""
+    with pytest.warns(TidelogWarning, match=f"W101  {word} is read over"):
+        parse(text)
+
+
+def test_a_column_may_be_named_like_a_variable():
+    """Real programs do that; the question mark is no part of the name."""
+    assert parse(".decl p(?x: number, y: symbol)").declarations[0].columns == (("x", "number"), ("y", "symbol"))
 
 
 def test_after_a_refused_feature_reading_goes_on():

@@ -67,7 +67,7 @@ def test_rules_absences_and_aggregates_are_causes(engine):
     gone = engine.explain_change(change, "path", ("a", "c"))
     assert [rule.name for rule in gone.rules] == ["far"]
     assert "by the removed rule far:" in str(gone)
-    assert "1 is the count in" in str(engine.explain_change(change, "wide", ("a", 1)))
+    assert '1 is the count of 1: path("a", "b")' in str(engine.explain_change(change, "wide", ("a", 1)))
     assert "since now" in str(engine.explain_change(change, "wide", ("a", 1)))
 
     change = engine.apply(delete={"edge": [("a", "b")]}, add_rules='more: path("c", x) :- node(x).')

@@ -11,6 +11,7 @@ Never     : no rules beyond those of the schedule it is given.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -92,6 +93,9 @@ class Backend(Protocol[F]):
 
     def query(self, pattern: Atom) -> FactTable:
         """The facts that match a pattern of constants and variables."""
+
+    def visit(self, budget: Budget) -> AbstractContextManager[Backend[F]]:
+        """A backend in which rules can be evaluated over the last commit; what is derived there ends with the block."""
 
     def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
         """Recompute everything from the explicit facts; by relation, the facts missing here and the facts too many."""

@@ -13,6 +13,7 @@ Codes: E306 a line that does not fit, E308 a value that the format cannot hold.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ import pyarrow.csv as arrow_csv
 
 from tidelog.changes.columns import Columns, normalise_column
 from tidelog.changes.fact_sources import column_name
+from tidelog.changes.opening import is_empty, is_packed, opened
 from tidelog.errors import Place, Problem, UpdateError
 
 _TYPES = {
@@ -50,7 +52,7 @@ def read_delimited(path: Path, relation: str, types: Sequence[str] | None, layou
     """The facts in a file; `types` are the declared column types (`any`: infer), None if there is no declaration."""
     width = _width(path, layout) if types is None else len(types)
     if width == 0:
-        return Columns((), int(types is not None and path.stat().st_size > 0))
+        return Columns((), int(types is not None and not is_empty(path)))
     declared = ["any"] * width if types is None else list(types)
     table = _read_strings(path, relation, declared, layout)
     columns = []
@@ -83,20 +85,23 @@ def write_delimited(path: Path, table: pa.Table, rows: int, layout: Layout) -> N
 def _read_strings(path: Path, relation: str, declared: Sequence[str], layout: Layout) -> pa.Table:
     """The file as a table of strings."""
     names = [f"c{number}" for number in range(len(declared))]
-    if path.stat().st_size == 0:
+    if is_empty(path):
         return pa.table({name: pa.array([], pa.large_string()) for name in names})
+    reading = (
+        arrow_csv.ReadOptions(column_names=names, skip_rows=int(layout.header)),
+        arrow_csv.ParseOptions(
+            delimiter=layout.delimiter,
+            quote_char='"' if layout.quoted else False,
+            newlines_in_values=layout.quoted,
+            ignore_empty_lines=_skips_empty_lines(declared, layout),
+        ),
+        arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.large_string()), strings_can_be_null=False),
+    )
     try:
-        return arrow_csv.read_csv(
-            path,
-            arrow_csv.ReadOptions(column_names=names, skip_rows=int(layout.header)),
-            arrow_csv.ParseOptions(
-                delimiter=layout.delimiter,
-                quote_char='"' if layout.quoted else False,
-                newlines_in_values=layout.quoted,
-                ignore_empty_lines=_skips_empty_lines(declared, layout),
-            ),
-            arrow_csv.ConvertOptions(column_types=dict.fromkeys(names, pa.large_string()), strings_can_be_null=False),
-        )
+        if not is_packed(path):
+            return arrow_csv.read_csv(path, *reading)
+        with opened(path) as stream:
+            return arrow_csv.read_csv(stream, *reading)
     except pa.ArrowInvalid as error:
         for line, fields in _records(path, layout):
             if len(fields) != len(declared):
@@ -144,7 +149,8 @@ def _width(path: Path, layout: Layout) -> int:
 
 def _records(path: Path, layout: Layout) -> Iterator[tuple[int, Sequence[str]]]:
     """Lines that are not empty, header excluded, with their numbers and fields."""
-    with path.open(encoding="utf-8-sig", errors="replace", newline="" if layout.quoted else None) as file:
+    with opened(path) as stream:
+        file = io.TextIOWrapper(stream, "utf-8-sig", "replace", "" if layout.quoted else None)
         if layout.quoted:
             reader = csv.reader(file, delimiter=layout.delimiter)
             found = ((reader.line_num, fields) for fields in reader)
@@ -153,6 +159,11 @@ def _records(path: Path, layout: Layout) -> Iterator[tuple[int, Sequence[str]]]:
         for line, fields in found:
             if fields and fields != [""] and not (layout.header and line == 1):
                 yield line, fields
+
+
+def first_records(path: Path, layout: Layout) -> Iterator[Sequence[str]]:
+    """The records of a file, one by one, as lists of fields."""
+    return (fields for _, fields in _records(path, layout))
 
 
 def _line_of(path: Path, layout: Layout, row: int, width: int) -> int:
@@ -165,8 +176,8 @@ def _line_of(path: Path, layout: Layout, row: int, width: int) -> int:
 
 def _refused(path: Path, sentence: str, line: int, remedy: str) -> UpdateError:
     text = None
-    with path.open(encoding="utf-8", errors="replace") as file:
-        for number, found in enumerate(file, 1):
+    with opened(path) as stream:
+        for number, found in enumerate(io.TextIOWrapper(stream, "utf-8", "replace"), 1):
             if number == line:
                 text = found.rstrip("\n") if len(found) <= _SHOWN else None
                 break

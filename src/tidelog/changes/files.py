@@ -24,10 +24,12 @@ import pyarrow.parquet as pq
 from tidelog.changes.columns import Columns, plain
 from tidelog.changes.delimited import Layout, read_delimited, write_delimited
 from tidelog.changes.fact_sources import column_name, to_table, wrong_arity
+from tidelog.changes.opening import PACKED, opened, plain_ending
 from tidelog.errors import Place, Problem, UpdateError
 
 ENDINGS = (".facts", ".tsv", ".csv", ".parquet", ".jsonl", ".ndjson")
 
+_TEXT = (".facts", ".tsv", ".csv")
 _LONGEST_NAME = 200
 """In bytes: file systems take 255, and endings need room."""
 
@@ -47,24 +49,34 @@ def read_facts(directory: str | Path, relations: Mapping[str, Types], *, header:
 def find_file(directory: str | Path, relation: str) -> Path | None:
     """The file that holds a relation, or None; two of them are refused."""
     _check_name(relation)
-    candidates = [Path(directory) / f"{relation}{ending}" for ending in ENDINGS]
-    found = [path for path in candidates if path.is_file()]
+    names = [f"{relation}{ending}" for ending in ENDINGS]
+    names += [f"{relation}{ending}{packing}" for ending in ENDINGS if ending != ".parquet" for packing in PACKED]
+    found = [path for path in (Path(directory) / name for name in names) if path.is_file()]
     if len(found) > 1:
-        names = " and ".join(path.name for path in found)
-        raise UpdateError.of("E307", f"both {names} hold facts of {relation}", remedy="leave one of them")
+        both = " and ".join(path.name for path in found)
+        raise UpdateError.of("E307", f"both {both} hold facts of {relation}", remedy="leave one of them")
     return found[0] if found else None
 
 
 def read_file(
-    path: str | Path, relation: str, types: Types = None, *, header: bool = False, delimiter: str | None = None
+    path: str | Path,
+    relation: str,
+    types: Types = None,
+    *,
+    header: bool = False,
+    delimiter: str | None = None,
+    quoted: bool | None = None,
 ) -> Columns:
-    """The facts in one file, whose ending says the format; a `delimiter` makes it text, whatever the ending."""
+    """The facts in one file, whose ending says the format; a `delimiter` makes it text, whatever the ending.
+
+    `quoted` says whether quotes are taken off values (else by the ending: in `.csv` they are).
+    """
     path = Path(path)
     if not path.is_file():
         raise UpdateError.of("E307", f"{path} does not exist", remedy=f"give a file with the facts of {relation}")
-    ending = path.suffix.lower()
-    if delimiter is not None or ending in (".facts", ".tsv", ".csv"):
-        return read_delimited(path, relation, types, _layout(ending, header, delimiter))
+    ending = plain_ending(path)
+    if delimiter is not None or quoted is not None or ending in _TEXT:
+        return read_delimited(path, relation, types, _layout(ending, header, delimiter, quoted))
     arity = None if types is None else len(types)
     if ending == ".parquet":
         return to_table(_read_parquet(path), relation, arity)
@@ -85,22 +97,34 @@ def write_facts(
     return paths
 
 
-def write_file(path: str | Path, facts: pa.Table | Columns, *, header: bool = False) -> Path:
-    """Write facts in the format that the path's ending says; an old file stays whole until the new one is."""
+def write_file(
+    path: str | Path,
+    facts: pa.Table | Columns,
+    *,
+    header: bool = False,
+    delimiter: str | None = None,
+    quoted: bool | None = None,
+) -> Path:
+    """Write facts in the format that the path's ending says; an old file stays whole until the new one is.
+
+    A `delimiter`, or whether texts are `quoted`, makes it text, whatever the ending.
+    """
     path = Path(path)
     partial = path.with_name(f".{path.name}.partial")
     try:
-        _write(partial, path.suffix.lower(), facts, header)
+        layout = _layout(path.suffix.lower(), header, delimiter, quoted)
+        is_text = delimiter is not None or quoted is not None or path.suffix.lower() in _TEXT
+        _write(partial, path.suffix.lower(), facts, layout if is_text else None)
         os.replace(partial, path)  # noqa: PTH105 - replaces on every system
     finally:
         partial.unlink(missing_ok=True)
     return path
 
 
-def _write(path: Path, ending: str, facts: pa.Table | Columns, header: bool) -> None:
+def _write(path: Path, ending: str, facts: pa.Table | Columns, layout: Layout | None) -> None:
     table = facts.to_arrow() if isinstance(facts, Columns) else facts
-    if ending in (".facts", ".tsv", ".csv"):
-        write_delimited(path, table, len(facts), _layout(ending, header, None))
+    if layout is not None:
+        write_delimited(path, table, len(facts), layout)
     elif ending in (".jsonl", ".ndjson"):
         _write_json_lines(path, table, len(facts))
     elif ending == ".parquet":
@@ -111,9 +135,9 @@ def _write(path: Path, ending: str, facts: pa.Table | Columns, header: bool) -> 
         raise _unknown_ending(path)
 
 
-def _layout(ending: str, header: bool, delimiter: str | None) -> Layout:
-    quoted = ending == ".csv"
-    return Layout(delimiter or ("," if quoted else "\t"), quoted, header)
+def _layout(ending: str, header: bool, delimiter: str | None, quoted: bool | None = None) -> Layout:
+    is_quoted = ending == ".csv" if quoted is None else quoted
+    return Layout(delimiter or ("," if is_quoted else "\t"), is_quoted, header)
 
 
 def _read_parquet(path: Path) -> pa.Table:
@@ -127,7 +151,7 @@ def _read_json_lines(path: Path, relation: str, arity: int | None) -> Columns:
     """Every line is a JSON array of values, or an object whose keys are those of the first line."""
     rows: list[tuple[Any, ...]] = []
     keys: list[str] | None = None
-    with path.open("rb") as file:
+    with opened(path) as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
                 continue

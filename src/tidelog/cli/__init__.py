@@ -18,11 +18,12 @@ from collections.abc import Sequence
 from importlib import import_module, metadata
 from typing import Any, NoReturn
 
-from tidelog.errors import LawError, TidelogError, UsageError
+from tidelog.errors import LawError, TidelogError, TidelogWarning, UsageError
 from tidelog.observe.logs import configure
+from tidelog.observe.notices import shown_on
 
 COMMANDS: tuple[str, ...] = (
-    "demo", "init", "run", "materialize", "maintain", "state", "explain", "check", "graph", "bench",
+    "demo", "shell", "query", "init", "run", "materialize", "maintain", "state", "explain", "check", "graph", "bench",
 )  # fmt: skip
 """The commands in the order in which `tidelog --help` lists them; each is a module of this package."""
 
@@ -35,11 +36,15 @@ Subparsers = Any
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the arguments are those of the process unless given."""
     try:
-        args = _parser().parse_args(argv)
+        args = _arguments(argv)
         configure(level=args.log_level, form=args.log_format)
-        code: int = args.run(args)
+        with shown_on(sys.stderr, strict=getattr(args, "strict", False)):
+            code: int = args.run(args)
         sys.stdout.flush()
         return code
+    except TidelogWarning as warning:  # only with --strict
+        print(f"{warning}\n  (an error because of --strict)", file=sys.stderr)
+        return WRONG_INPUT
     except TidelogError as error:
         print(error, file=sys.stderr)
         return OUR_FAULT if isinstance(error, LawError) else WRONG_INPUT
@@ -52,6 +57,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except Exception as error:
         return _we_failed(error)
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The arguments; a command with `words` takes what stands behind its options, too, which argparse cannot."""
+    parser = _parser()
+    args, more = parser.parse_known_args(argv)
+    if more and (not hasattr(args, "words") or any(word.startswith("-") for word in more)):
+        parser.error(f"unrecognized arguments: {' '.join(more)}")
+    if more:
+        args.words += more
+    return args
 
 
 class _Parser(argparse.ArgumentParser):

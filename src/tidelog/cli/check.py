@@ -1,6 +1,6 @@
 """`tidelog check FILE...`: what is wrong with a program, or what it is made of.
 
-What      : prints every problem with its place and remedy, or a table of the program's relations.
+What      : prints every problem with its place and remedy, or a table of the program's relations and what is doubtful.
 Idea      : the problems are those of analysis/program_check.py; the table answers the other questions.
 Invariant : exit code 1 if and only if a file has a problem; all files are looked at.
 Never     : no evaluation.
@@ -13,13 +13,16 @@ import sys
 from collections import Counter
 
 from tidelog.analysis.components import components, strata
+from tidelog.analysis.doubts import single_variables, unfilled
 from tidelog.analysis.program_check import problems
 from tidelog.analysis.recursion import Recursion, is_linear, recursion
 from tidelog.analysis.types import relation_types
 from tidelog.cli import Subparsers
 from tidelog.errors import ProgramError
+from tidelog.language import directives
 from tidelog.language.read import DIALECTS, read_program
-from tidelog.language.terms import Program
+from tidelog.language.terms import Program, atoms
+from tidelog.observe.notices import warn
 from tidelog.planning.description import describe
 from tidelog.planning.lowering import lower
 
@@ -31,6 +34,7 @@ def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("check", help="print a program's problems, or a summary of its relations")
     parser.add_argument("files", nargs="+", metavar="FILE", help="a program")
     parser.add_argument("--dialect", choices=DIALECTS, help="(default: by the file's ending)")
+    parser.add_argument("--strict", action="store_true", help="warnings are errors")
     parser.add_argument("--plans", action="store_true", help="print the join plans too: drivers, orders, indexes")
 
 
@@ -40,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     for index, file in enumerate(args.files):
         try:
             program = read_program(file, args.dialect)
-            found = problems(program)
+            found = [*problems(program), *directives.problems(program)]
             if found:
                 raise ProgramError(found)
         except ProgramError as error:
@@ -49,10 +53,22 @@ def run(args: argparse.Namespace) -> int:
             count = len(error.problems)
             print(f"{file}: {count} problem{'' if count == 1 else 's'}", file=sys.stderr)
         else:
+            _doubt(program)
             print(("\n" if index else "") + summary(program, file))
             if args.plans and program.rules:
                 print("\nplans\n" + describe(lower(program.rules).stages))
     return 1 if is_wrong else 0
+
+
+def _doubt(program: Program) -> None:
+    """Warn of variables that occur once, and of relations that resemble another name and that nothing here fills."""
+    known = {*(rule.head.relation for rule in program.rules), *(fact.relation for fact in program.facts)}
+    known |= {one.relation for one in program.declarations} | {relation for relation, _ in program.inputs}
+    read = {atom.relation for rule in program.rules for literal in rule.body for atom, _ in atoms(literal)}
+    for problem in single_variables(program.rules):
+        warn(problem)
+    for problem in unfilled(program.rules, known.__contains__, lambda: sorted(known | read)):
+        warn(problem)
 
 
 def summary(program: Program, title: str) -> str:

@@ -1,30 +1,54 @@
 """What the commands that run an engine have in common: the engine, its facts, its progress.
 
-What      : makes the engine that the options ask for (options.py), and reads the facts that a program starts from.
-Idea      : `.input` directives say which relations have files, and may name the file and its separator. In a program
-            without such directives every relation that has a file is read.
-Invariant : a column without a declaration has the type that the program's rules need, else what its text looks like.
+What      : `load` makes the engine that the options ask for (options.py): a program over a folder of facts, facts
+            alone, or a version of a stored state.
+Idea      : the folder is read before the engine is made, so that whatever is wrong with it is said at once.
+Invariant : every relation that rules read but nobody fills is a warning (W201) once the facts are known.
 Never     : nothing is written here.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
+from dataclasses import dataclass
 
-from tidelog.analysis.types import relation_types
+from tidelog.analysis.doubts import unfilled
+from tidelog.changes.change import Change
 from tidelog.changes.columns import Columns
-from tidelog.changes.files import find_file, read_file
 from tidelog.engine import Engine
-from tidelog.errors import UpdateError
+from tidelog.errors import ProgramError, UpdateError, UsageError
+from tidelog.language import directives
+from tidelog.language.read import read_program
 from tidelog.language.terms import Program
-from tidelog.limits import Budget, Limits
+from tidelog.limits import Limits
+from tidelog.observe.notices import warn
 from tidelog.observe.progress import Advance, Progress
 
-_TEXT_TYPES = frozenset({"number", "unsigned", "float", "bool", "symbol"})
-_ESCAPES = {r"\t": "\t"}
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """An engine with its facts."""
+
+    engine: Engine
+    program: Program
+    change: Change
+    """The initial materialisation."""
+    read: int
+    """How many facts came from files."""
+
+
+def load(args: argparse.Namespace, progress: Progress, *, everything: bool = False) -> Loaded:
+    """The engine that the options ask for, materialised; with `everything` every file of the folder is a relation."""
+    if getattr(args, "state", None) is not None:
+        return _stored(args)
+    program = read_program(args.program, args.dialect) if args.program is not None else Program()
+    facts = _facts(args, program, progress, everything)
+    engine = engine_for(args, program)
+    with watched(engine, progress, "materialising"):
+        change = engine.apply(insert=facts)
+    return Loaded(engine, program, change, sum(map(len, facts.values())))
 
 
 def engine_for(args: argparse.Namespace, program: Program) -> Engine:
@@ -36,21 +60,36 @@ def _limits(args: argparse.Namespace) -> Limits:
     return Limits(args.limit_facts, args.limit_rounds, args.limit_seconds, args.limit_bytes)
 
 
-def facts_for(args: argparse.Namespace, program: Program, progress: Progress) -> dict[str, Columns]:
-    """The facts in the folder, by relation; a file that is larger than what may be used is not read."""
-    if not Path(args.facts).is_dir():
-        raise UpdateError.of("E307", f"{args.facts} is no folder", remedy="give a folder with one file per relation")
-    types = _types(program)
-    sources = list(_sources(args.facts, program, types))
-    found, budget, size = {}, Budget(_limits(args)), 0
-    with progress.stage("reading facts", unit="facts") as advance:
-        for relation, path, delimiter in sources:
-            size += path.stat().st_size if path.is_file() else 0
-            budget.check_bytes(size)
-            budget.check_time()
-            found[relation] = read_file(path, relation, types.get(relation), header=args.header, delimiter=delimiter)
-            advance(len(found[relation]))
+def _stored(args: argparse.Namespace) -> Loaded:
+    if args.program is not None or args.facts is not None:
+        raise UsageError.of("E801", "a state has its own program and facts", remedy="leave out PROGRAM and --facts")
+    engine = Engine.open(args.state, version=args.at, backend=args.backend, limits=_limits(args))
+    return Loaded(engine, engine.program, Change(version=engine.version), 0)
+
+
+def _facts(args: argparse.Namespace, program: Program, progress: Progress, everything: bool) -> dict[str, Columns]:
+    """The facts in the folder, by relation, if there is one."""
+    from tidelog.cli.facts_folder import read_folder
+
+    wrong = list(directives.problems(program))
+    if wrong:
+        raise ProgramError(wrong)
+    if args.facts is None:
+        if program.inputs:
+            sentence = f"the program reads {program.inputs[0][0]} from a file, and no folder is named"
+            raise UpdateError.of("E307", sentence, remedy="give one: --facts DIR")
+        return {}
+    found = read_folder(args.facts, program, progress, _limits(args), header=args.header, everything=everything)
+    _doubt(program, found)
     return found
+
+
+def _doubt(program: Program, facts: Mapping[str, Columns]) -> None:
+    """Warn of relations that stay empty: no file, no fact in the program, no rule, no declaration."""
+    known = {*facts, *(rule.head.relation for rule in program.rules), *(fact.relation for fact in program.facts)}
+    known |= {declaration.relation for declaration in program.declarations}
+    for problem in unfilled(program.rules, known.__contains__, lambda: sorted(known), typos_only=False):
+        warn(problem)
 
 
 @contextmanager
@@ -75,31 +114,3 @@ def _growth(advance: Advance) -> Callable[[int], None]:
             seen = facts
 
     return watch
-
-
-def _types(program: Program) -> dict[str, tuple[str, ...]]:
-    """The types in which text is read: declared, else needed by the rules, else any."""
-    return {
-        relation: tuple(kind if kind in _TEXT_TYPES else "any" for kind in columns)
-        for relation, columns in relation_types(program).items()
-    }
-
-
-def _sources(
-    directory: str, program: Program, types: dict[str, tuple[str, ...]]
-) -> Iterator[tuple[str, Path, str | None]]:
-    """Relation, file and separator of everything there is to read."""
-    for relation, pairs in program.inputs:
-        options = dict(pairs)
-        named = options.get("filename")
-        path = Path(directory) / named if named else find_file(directory, relation)
-        if path is None:
-            remedy = f"add {relation}.csv, .tsv, .facts, .jsonl or .parquet, or a filename to the .input directive"
-            raise UpdateError.of("E307", f"{directory} has no file with the facts of {relation}", remedy=remedy)
-        delimiter = options.get("delimiter")
-        yield relation, path, _ESCAPES.get(delimiter, delimiter) if delimiter else None
-    if not program.inputs:
-        for relation in types:
-            path = find_file(directory, relation)
-            if path is not None:
-                yield relation, path, None

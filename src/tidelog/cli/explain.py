@@ -1,6 +1,7 @@
 """`tidelog explain PROGRAM --facts DIR 'path("a", "c")'`: why a fact is there.
 
-What      : materialises and prints a shallowest proof of each given fact, or of each fact that matches a pattern.
+What      : materialises and prints a shallowest proof of each given fact, or of each fact that matches a pattern;
+            of a fact that is not there, what it would need.
 Invariant : proofs go to stdout; a fact that is not there is an error with code 1.
 Never     : nothing is written to files.
 """
@@ -24,23 +25,21 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Materialise, then print proofs."""
-    from tidelog.cli.engines import engine_for, facts_for, watched
+    from tidelog.cli.engines import load
     from tidelog.errors import UsageError
     from tidelog.language.parser import parse_atom
-    from tidelog.language.read import read_program
+    from tidelog.language.terms import Constant
     from tidelog.observe.progress import progress_for
 
-    progress = progress_for()
-    program = read_program(args.program, args.dialect)
     pattern = parse_atom(args.fact)
-    engine = engine_for(args, program)
-    facts = facts_for(args, program, progress)
-    with watched(engine, progress, "materialising"):
-        engine.apply(insert=facts)
+    engine = load(args, progress_for()).engine
     found = engine.query(args.fact)
     if not len(found):
         sentence = f"{args.fact} is not in the materialisation"
-        raise UsageError.of("E808", sentence, remedy="only facts that are there have a proof")
+        values = [term.value for term in pattern.terms if isinstance(term, Constant)]
+        if len(values) < len(pattern.terms):
+            raise UsageError.of("E808", sentence, remedy="only facts that are there have a proof")
+        raise UsageError.of("E808", sentence, remedy=str(engine.explain_absence(pattern.relation, values)))
     for number, fact in enumerate(islice(found, args.most)):
         print(("\n" if number else "") + str(engine.explain(pattern.relation, fact)))
     if len(found) > args.most:

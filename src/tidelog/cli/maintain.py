@@ -34,16 +34,11 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Materialise, then follow the updates."""
     from tidelog.changes.update import read_updates
-    from tidelog.cli.engines import engine_for, facts_for, watched
-    from tidelog.language.read import read_program
+    from tidelog.cli.engines import load
     from tidelog.observe.progress import progress_for
 
-    progress = progress_for()
-    program = read_program(args.program, args.dialect)
-    engine = engine_for(args, program)
-    facts = facts_for(args, program, progress)
-    with watched(engine, progress, "materialising"):
-        first = engine.apply(insert=facts)
+    loaded = load(args, progress_for())
+    engine, first = loaded.engine, loaded.change
     if not args.json:
         print(HEADING)
     print(_line(0, first, args.json), flush=True)

@@ -11,10 +11,17 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tidelog.cli import Subparsers
 from tidelog.cli.options import add_engine_options
 from tidelog.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tidelog.language.directives import FileOptions
+    from tidelog.language.terms import Program
 
 FORMATS = ("csv", "tsv", "parquet", "jsonl")
 
@@ -29,33 +36,54 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, derive, write, and say how much there was of each."""
-    from tidelog.changes.files import write_facts
-    from tidelog.cli.engines import engine_for, facts_for, watched
-    from tidelog.language.read import read_program
+    from tidelog.cli.engines import load
     from tidelog.observe.progress import progress_for
 
     started = time.perf_counter()
     progress = progress_for()
-    program = read_program(args.program, args.dialect)
-    engine = engine_for(args, program)
-    facts = facts_for(args, program, progress)
-    with watched(engine, progress, "materialising"):
-        engine.apply(insert=facts)
-    outputs = [relation for relation, _ in program.outputs] or sorted({rule.head.relation for rule in program.rules})
+    loaded = load(args, progress)
+    engine, program = loaded.engine, loaded.program
+    outputs = _outputs(program)
     written = 0
     try:
-        with progress.stage("writing", sum(len(engine[relation]) for relation in outputs)) as advance:
-            for relation in outputs:
+        with progress.stage("writing", sum(len(engine[relation]) for relation, _ in outputs)) as advance:
+            for relation, options in outputs:
                 table = engine[relation].to_arrow()
-                write_facts(args.out, {relation: table}, f".{args.format}", header=args.header)
+                written += _write(args, relation, options, table)
                 advance(len(engine[relation]))
-                written += len(engine[relation])
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError.of("E806", f"{args.out} cannot be written: {reason}", remedy="check the path") from error
-    read = sum(map(len, facts.values()))
     seconds = time.perf_counter() - started
-    print(f"{read:,} facts read, {written:,} written to {Path(args.out)} in {seconds:.1f} s")
-    for relation in outputs:
+    print(f"{loaded.read:,} facts read, {written:,} written to {Path(args.out)} in {seconds:.1f} s")
+    for relation, _ in outputs:
         print(f"  {relation}: {len(engine[relation]):,}")
     return 0
+
+
+def _outputs(program: Program) -> list[tuple[str, FileOptions]]:
+    """What to write: what `.output` names, else every derived relation."""
+    from tidelog.language.directives import FileOptions, file_options
+
+    if program.outputs:
+        return [(relation, file_options("output", relation, options)) for relation, options in program.outputs]
+    return [(relation, FileOptions()) for relation in sorted({rule.head.relation for rule in program.rules})]
+
+
+def _write(args: argparse.Namespace, relation: str, options: FileOptions, table: pa.Table) -> int:
+    """Write a relation to its file, or print it; the number of facts written."""
+    from tidelog.changes.files import write_facts, write_file
+
+    header = args.header or options.header
+    if options.medium == "stdoutprintsize":
+        return 0
+    if options.medium == "stdout":
+        for row in zip(*(column.to_pylist() for column in table.columns)):
+            print((options.delimiter or "\t").join(map(str, row)))
+    elif options.filename is None and options.delimiter is None and options.quoted is None:
+        write_facts(args.out, {relation: table}, f".{args.format}", header=header)
+    else:
+        path = Path(args.out) / (options.filename or f"{relation}.{args.format}")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file(path, table, header=header, delimiter=options.delimiter, quoted=options.quoted)
+    return len(table)

@@ -1,6 +1,6 @@
 """The arguments that commands with an engine share.
 
-What      : describes PROGRAM, `--facts`, `--strategy`, `--backend` and `--limit-*`.
+What      : describes PROGRAM, `--facts`, `--state`, `--strategy`, `--backend`, `--strict` and `--limit-*`.
 Idea      : options are the words of the API; the engine itself refuses names it does not know, with the ones it does.
 Never     : nothing heavy is imported, so that `tidelog --help` stays quick.
 """
@@ -9,19 +9,35 @@ from __future__ import annotations
 
 import argparse
 
-from tidelog.language.read import DIALECTS
+DIALECTS = ("tidelog", "zodiacedge")
+"""The names of language/read.py, which is not imported for them (a test compares)."""
 
 
-def add_engine_options(parser: argparse.ArgumentParser) -> None:
+def add_engine_options(
+    parser: argparse.ArgumentParser,
+    *,
+    has_program: bool = True,
+    needs_program: bool = True,
+    needs_facts: bool = True,
+    has_state: bool = False,
+) -> None:
     """Describe the arguments that say what to run, over which facts, how and within which limits."""
-    parser.add_argument("program", metavar="PROGRAM", help="a file with rules")
-    parser.add_argument("--facts", metavar="DIR", required=True, help="a folder with one file of facts per relation")
+    if needs_program and has_program:
+        parser.add_argument("program", metavar="PROGRAM", help="a file with rules")
+    elif has_program:
+        parser.add_argument("program", metavar="PROGRAM", nargs="?", help="a file with rules")
+    text = "a folder with one file of facts per relation"
+    parser.add_argument("--facts", metavar="DIR", required=needs_facts, help=text)
+    if has_state:
+        parser.add_argument("--state", metavar="DIR", help="a stored state, in place of program and facts")
+        parser.add_argument("--at", type=int, metavar="N", help="its version (default: the last one)")
     parser.add_argument("--header", action="store_true", help="the first line of text files names the columns")
     parser.add_argument("--dialect", choices=DIALECTS, help="(default: by the program's ending)")
     parser.add_argument("--strategy", metavar="NAME", default="auto", help="how to maintain (default: %(default)s)")
     parser.add_argument(
         "--backend", metavar="NAME", default="local", help="local, spark or auto (default: %(default)s)"
     )
+    parser.add_argument("--strict", action="store_true", help="warnings are errors")
     parser.add_argument("--limit-facts", type=int, metavar="N", help="stop when there are more facts")
     parser.add_argument("--limit-rounds", type=int, metavar="N", help="stop when an update needs more rounds")
     parser.add_argument("--limit-seconds", type=float, metavar="S", help="stop when an update takes longer")

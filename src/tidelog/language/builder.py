@@ -10,6 +10,7 @@ Never     : no text (see parser.py) and no questions about meaning.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import chain
 from typing import Any
 
@@ -19,10 +20,17 @@ from tidelog.errors import Problem
 from tidelog.language.declarations import Alias, Column, Declarations
 from tidelog.language.literal_reductions import Alternatives, LiteralReductions
 from tidelog.language.nodes import Applied, Formula, Name, Node
-from tidelog.language.renaming import rename_rule, rule_variables
+from tidelog.language.renaming import apart, rename_rule, rule_variables
 from tidelog.language.term_reductions import FRESH
-from tidelog.language.terms import Atom, Constant, Fact, Program, Rule, Variable
+from tidelog.language.terms import Atom, Constant, Fact, Program, Rule, Value, Variable
 
+_READ_OVER = {
+    ".pragma": "give options on the command line",
+    ".plan": "joins are ordered by cost",
+    ".limitsize": "set a budget: Limits(facts=...), --limit-facts",
+    ".once": "a file is included once in any case",
+}
+_NO_HEAD = Atom("", ())
 _REFUSED_QUALIFIERS = {
     "eqrel": "write the rules for symmetry, transitivity and reflexivity",
     "choice-domain": "choose with min or max",
@@ -32,11 +40,12 @@ _REFUSED_QUALIFIERS = {
 class Builder(LiteralReductions):
     """Collects the statements of one text; `begin` starts the next text."""
 
-    def begin(self, source: str, text: str) -> None:
-        """Forget everything and read another text."""
+    def begin(self, source: str, text: str, parameters: Mapping[str, Value] | None = None) -> None:
+        """Forget everything and read another text; only a question has parameters."""
+        self.parameters = parameters
         self.source = source
         self.lines = text.split("\n")
-        self.problems = []
+        self.problems, self.notes = [], []
         self.rules: list[Rule] = []
         self.facts: list[Fact] = []
         self.declarations = Declarations()
@@ -59,13 +68,9 @@ class Builder(LiteralReductions):
     def program(self, _children: list[Any]) -> None:
         """The whole text: its statements are collected already."""
 
-    def query(self, children: list[Node]) -> Atom | None:
-        """A single atom to ask for."""
-        node = children[0]
-        if isinstance(node, Applied) and not self.made:
-            return self.as_atom(node)
-        self.refuse("E113", "a query is a single atom", node.place, 'write it as path("a", x)')
-        return None
+    def query(self, children: list[Node]) -> Alternatives:
+        """The body of a question; variables that were made keep names that no user can write."""
+        return tuple(apart(Rule(_NO_HEAD, body)).body for body in self.as_alternatives(children[0]))
 
     # Rules and facts
 
@@ -120,7 +125,8 @@ class Builder(LiteralReductions):
                 self.rules.append(self._tidied(Rule(self.as_atom(head), (*body, *extra), known_as, place)))
 
     def _tidied(self, rule: Rule) -> Rule:
-        """The rule with anonymous variables numbered by appearance and made variables named."""
+        """The rule with anonymous variables numbered by appearance, made variables named and local ones kept apart."""
+        rule = apart(rule)
         if not self.anonymous_count and not self.made:
             return rule
         used = list(dict.fromkeys(variable.name for variable in rule_variables(rule)))
@@ -135,9 +141,21 @@ class Builder(LiteralReductions):
 
     # Directives
 
-    def column(self, children: list[Name]) -> Column:
-        """`name: type` in a declaration."""
-        return Column(children[0].text, children[1].text, children[1].place)
+    def column(self, children: list[Any]) -> Column:
+        """`name: type` in a declaration; a question mark before the name is left out."""
+        name = children[0]
+        text = name.text if isinstance(name, Name) else str(name).removeprefix("?").strip("`")
+        return Column(text, children[1].text, children[1].place)
+
+    def read_over(self, children: list[Token]) -> None:
+        """A directive that other engines need; it does not change the result here."""
+        word = str(children[0]).split(maxsplit=1)[0]
+        self.note(f"{word} is read over", self.place(children[0]), _READ_OVER[word])
+
+    def include(self, children: list[Token]) -> None:
+        """`.include` outside a program file: text that comes from elsewhere names no files."""
+        remedy = "put it into a program file; read_program and the command line include"
+        self.refuse("E123", ".include stands in a text that is no file", self.place(children[0]), remedy)
 
     def declaration(self, children: list[Any]) -> None:
         """`.decl p, q(x: number) qualifiers`; hints about storage are read over."""
@@ -153,6 +171,8 @@ class Builder(LiteralReductions):
         word = str(token).split()[0]
         if word in _REFUSED_QUALIFIERS:
             self.refuse_feature(f"the qualifier {word}", self.place(token), _REFUSED_QUALIFIERS[word])
+        if word == "overridable":
+            self.note("overridable is read over", self.place(token), "there are no components to override it in")
         for name in names:
             self._direct(word, name.text, ())
 

@@ -122,6 +122,9 @@ class LiteralReductions(TermReductions):
                 return ((*self.made_for(*node.terms), self._applied_literal(node)),)
             case Constant(value=True):
                 return ((),)
+            case Constant(value=False):
+                self.refuse("E106", "false never holds", node.place, "leave the rule or the alternative out")
+                return ((),)
         what = "a term stands where an atom or comparison is expected"
         self.refuse("E106", what, node.place, "write a relation without columns as p()")
         return ((),)

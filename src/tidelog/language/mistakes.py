@@ -26,23 +26,51 @@ _REFUSED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"\.init\b", "components (.init)", _COMPONENTS),
         (r"\.override\b", "components (.override)", _COMPONENTS),
         (r"\.functor\b", "user-defined functors (.functor)", "compute the values before they become facts"),
+        (r"@(prefix|base)\b", "RDF (@prefix)", "give triples as facts, triple(s, p, o), and rules without prefixes"),
         (r"@\w*", "user-defined functors (@f)", "compute the values before they become facts"),
-        (r"\.pragma\b", ".pragma", "give options on the command line"),
-        (r"\.plan\b", "query plans (.plan)", "leave it out; joins are ordered by cost"),
-        (r"\.limitsize\b", ".limitsize", "leave it out; set a budget instead"),
         (r"\.(number|symbol)_type\b", "old type directives", "write .type T <: number or .type T <: symbol"),
+        (r"\[\s*\?", "RDFox's triple atoms ([?x, p, ?y])", "write p(x, y)"),
         (r"\[", "records", "give each component a column of its own"),
+        (r"(band|bor|bxor|bnot|bshl|bshr|bshru|land|lor|lnot|lxor)\b", "bit operations", "compute with + - * / % ^"),
         (r"\$", "algebraic data types and counters ($)", "encode the branch in a column of its own"),
         (r"#", "preprocessor lines (#)", "run the C preprocessor first; comments begin with //"),
     )
 )
 
+_HABITS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
+    (re.compile(before + r"(?=" + at + r")" if before else at), sentence, remedy)
+    for before, at, sentence, remedy in (
+        ("", r"==", "equality is written =", "write = in place of =="),
+        ("=", r"=", "equality is written =", "write = in place of =="),
+        ("", r"<>", "inequality is written !=", "write != in place of <>"),
+        ("<", r">", "inequality is written !=", "write != in place of <>"),
+        ("", r"\\\+", "negation is written !", "write !p(x) in place of \\+ p(x)"),
+        ("", r"\\=", "inequality is written !=", "write != in place of \\="),
+        ("", r"=<", "at most is written <=", "write <= in place of =<"),
+        ("=", r"<", "at most is written <=", "write <= in place of =<"),
+        ("", r":=", "a value is given with =", "write x = ... in a body, :- between head and body"),
+        ("", r"<-", "head and body are separated by :-", "write p(x) :- q(x)."),
+        ("<", r"-", "head and body are separated by :-", "write p(x) :- q(x)."),
+        ("", r"is\b", "a value is given with =", "write x = y + 1 in place of x is y + 1"),
+        ("", r"(and|AND)\b", "conjunction is written with a comma", "write p(x), q(x)"),
+        ("", r"(or|OR)\b", "alternatives are written with a semicolon", "write (p(x) ; q(x))"),
+        ("", r"&&?", "conjunction is written with a comma", "write p(x), q(x)"),
+        ("", r"\|\|?", "alternatives are written with a semicolon", "write (p(x) ; q(x))"),
+        (r"[0-9]", r"[uf]\b", "a number has no suffix", "write 1 for 1u, 1.0 for 1f"),
+        ("", r"(SELECT|select)\b", "this is SQL", "write rules: answer(x) :- table(x, _)."),
+    )
+)
+"""What other languages write: what stands before the place of the error, what stands there, and what to write here."""
+
+_AGGREGATED = re.compile(r"(?:count|sum|min|max|mean|median)\s*\([^{}]*$")
+
 _QUOTED = re.compile(r"""(["'`])(?:(?!\1)[^\\\n]|\\.)*\1""")
 _DIRECTIVE = re.compile(r"\.[a-z]\w*")
-_KNOWN = re.compile(r"\.(decl|type|input|output|printsize)\b")
+_KNOWN = re.compile(r"\.(decl|type|input|output|printsize|include|pragma|plan|limitsize|once)\b")
 _SKIPPED = re.compile(
     r"""//[^\n]* | /\*(?s:.*?)\*/ | "(?:[^"\\\n]|\\.)*" | '(?:[^'\\\n]|\\.)*' | `(?:[^`\\\n]|\\.)*` | <[^<>\s"]*>
-      | [0-9]+\.[0-9]+ | (?P<directive>\.(?:decl|type|input|output|printsize|comp|init|functor|pragma|plan)\b)
+      | [0-9]+\.[0-9]+
+      | (?P<directive>\.(?:decl|type|input|output|printsize|comp|init|functor|pragma|plan|include|limitsize)\b)
       | (?P<stop>\.) | (?P<open>\{) | (?P<close>\})""",
     re.VERBOSE,
 )
@@ -75,6 +103,9 @@ def describe(error: UnexpectedInput, text: str, place_at: PlaceAt) -> Problem:
     for pattern, feature, remedy in _REFUSED:
         if pattern.match(text, position):
             return Problem("E110", f"not supported: {feature}", place, remedy)
+    habit = _habit(text, position)
+    if habit is not None:
+        return Problem("E101", habit[0], place, habit[1])
     rest = text[position : position + 40]
     if rest[0] in "\"'`" and not _QUOTED.match(text, position):
         return Problem("E102", "a quoted text does not end on its line", place, f"close it with {rest[0]}")
@@ -85,9 +116,26 @@ def describe(error: UnexpectedInput, text: str, place_at: PlaceAt) -> Problem:
     match = _DIRECTIVE.match(text, position)
     if match and not _KNOWN.match(text, position) and _begins_line(text, position):
         return Problem(
-            "E111", f"there is no directive {match[0]}", place, "use .decl, .type, .input, .output, .printsize"
+            "E111",
+            f"there is no directive {match[0]}",
+            place,
+            "use .decl, .type, .input, .output, .printsize, .include",
         )
     return _unexpected(error, text, position, place)
+
+
+def _habit(text: str, position: int) -> tuple[str, str] | None:
+    """The sentence and remedy for something that another language writes this way."""
+    for pattern, sentence, remedy in _HABITS:
+        if pattern.match(text, position) or (pattern.match(text, position - 1) and position):
+            return sentence, remedy
+    line = text[text.rfind("\n", 0, position) + 1 : position]
+    found = _AGGREGATED.search(line)
+    if text[position] == ":" and found is not None:
+        word = found[0].partition("(")[0].strip()
+        whole = found[0].partition(word)[2].strip()
+        return "the value of an aggregate is one term", f"put it in parentheses as a whole: {word}({whole}) : {{ ... }}"
+    return None
 
 
 def next_statement(text: str, start: int, error: UnexpectedInput) -> int:

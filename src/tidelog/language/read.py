@@ -1,6 +1,7 @@
 """A file becomes a program.
 
-What      : `read_program`; the dialect is chosen by the file's ending or by name.
+What      : `read_program`; the dialect is chosen by the file's ending or by name. Files of our own dialect may include
+            others (including.py).
 Idea      : a table from endings to dialects; a text is never looked at to guess what it might be.
 Invariant : whatever is wrong with the file is a ProgramError that names it.
 Never     : no grammar.
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from tidelog.errors import ProgramError
 from tidelog.language.dialects import zodiacedge
+from tidelog.language.including import included
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program
 
@@ -31,6 +33,9 @@ def read_program(path: Path | str, dialect: str | None = None) -> Program:
         )
     if chosen not in DIALECTS:
         raise ProgramError.of("E116", f"there is no dialect {chosen}", remedy=f"dialects are {', '.join(DIALECTS)}")
+    if chosen == "tidelog":
+        text = included(file, _text)
+        return parse("\n".join(text.lines), str(path), text.origin)
     return DIALECTS[chosen](_text(file), str(path))
 
 

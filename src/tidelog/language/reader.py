@@ -10,7 +10,7 @@ Never     : no knowledge of a particular grammar (parser.py and dialects/ bring 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import resources
 from typing import Generic, TypeVar
 
@@ -21,6 +21,7 @@ from tidelog.errors import Problem, ProgramError
 from tidelog.language.builder import Builder
 from tidelog.language.mistakes import describe, next_statement
 from tidelog.language.term_reductions import MAX_PROBLEMS
+from tidelog.language.terms import Value
 
 BuilderType = TypeVar("BuilderType", bound=Builder)
 
@@ -41,13 +42,18 @@ class Reader(threading.local, Generic[BuilderType]):
         )
 
     def read(
-        self, text: str, source: str, start: str, glance: Callable[[str, BuilderType], int] | None = None
+        self,
+        text: str,
+        source: str,
+        start: str,
+        glance: Callable[[str, BuilderType], int] | None = None,
+        parameters: Mapping[str, Value] | None = None,
     ) -> object:
         """Read the whole text; what was built and what is wrong is with the builder.
 
         `glance` may read a first part of the text by itself, and says where that ends.
         """
-        self.builder.begin(source, text)
+        self.builder.begin(source, text, parameters)
         position = glance(text, self.builder) if glance is not None else 0
         if glance is not None and position == len(text):
             return None

@@ -62,6 +62,58 @@ def rename_literal(literal: Literal, names: Mapping[str, str]) -> Literal:
             )
 
 
+def apart(rule: Rule) -> Rule:
+    """The rule with a name of its own for each aggregate's local variable: `y` in two aggregates are two variables.
+
+    A variable is local if it occurs nowhere outside aggregates; it is then known in its aggregate only.
+    """
+    if sum(isinstance(literal, Aggregate) for literal in rule.body) < 2 and not _is_nested(rule.body):
+        return rule
+    taken = {variable.name for variable in rule_variables(rule)}
+    outside = {variable.name for variable in variables(rule.head)}
+    return replace(rule, body=_apart(rule.body, outside, taken))
+
+
+def _is_nested(body: tuple[Literal, ...]) -> bool:
+    return any(isinstance(one, Aggregate) and any(isinstance(inner, Aggregate) for inner in one.body) for one in body)
+
+
+def _apart(body: tuple[Literal, ...], outside: set[str], taken: set[str]) -> tuple[Literal, ...]:
+    """The literals of one scope; `outside` are the names of the scopes around it, `taken` all that are in use."""
+    scope = set(outside)
+    for literal in body:
+        part = literal.result if isinstance(literal, Aggregate) else literal
+        scope |= {variable.name for variable in variables(part)}
+    known: set[str] = set()
+    found: list[Literal] = []
+    for literal in body:
+        if not isinstance(literal, Aggregate):
+            found.append(literal)
+            continue
+        inner = dict.fromkeys(variable.name for variable in _inside(literal) if variable.name not in scope)
+        names = {name: _fresh(name, taken) for name in inner if name in known}
+        known.update(inner)
+        value = None if literal.value is None else rename_term(literal.value, names)
+        renamed = tuple(rename_literal(one, names) for one in literal.body)
+        found.append(replace(literal, value=value, body=_apart(renamed, scope, taken)))
+    return tuple(found)
+
+
+def _inside(aggregate: Aggregate) -> Iterator[Variable]:
+    if aggregate.value is not None:
+        yield from variables(aggregate.value)
+    for literal in aggregate.body:
+        yield from variables(literal)
+
+
+def _fresh(name: str, taken: set[str]) -> str:
+    number = 2
+    while f"{name}_{number}" in taken:
+        number += 1
+    taken.add(f"{name}_{number}")
+    return f"{name}_{number}"
+
+
 def rename_term(term: Term, names: Mapping[str, str]) -> Term:
     """The term with its variables renamed."""
     match term:

@@ -11,15 +11,15 @@ Never     : no literals or statements (see literal_reductions.py, builder.py) an
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from lark import Token, Transformer
 
 from tidelog.errors import Place, Problem
-from tidelog.language.lexemes import read_number, read_string
+from tidelog.language.lexemes import AGGREGATE_WORDS, read_number, read_string
 from tidelog.language.nodes import Aggregated, Applied, Name, Node, Numeral
-from tidelog.language.terms import Aggregate, Call, Constant, Literal, Term, Variable, variables
+from tidelog.language.terms import Aggregate, Call, Constant, Literal, Term, Value, Variable, variables
 
 MAX_DEPTH = 200
 MAX_PROBLEMS = 100
@@ -27,9 +27,14 @@ FUNCTIONS = {"abs": (1, 1), "strlen": (1, 1), "substr": (3, 3), "min": (2, None)
 FRESH = "aggregate:"
 """How the names of variables begin that are made for aggregates; no user can write them."""
 
+ALGEBRAIC = "encode the branch in a column of its own"
+"""What to do instead of an algebraic data type."""
+
 _FLAT: tuple[int, object] = (0, None)
 
 Deepened = TypeVar("Deepened")
+Origin = Callable[[int], tuple[str, int]]
+"""The file and the line in it for a line of a text."""
 
 
 class TermReductions(Transformer[Token, Any]):
@@ -37,7 +42,11 @@ class TermReductions(Transformer[Token, Any]):
 
     source: str
     lines: list[str]
+    origin: Origin | None = None
+    """Where a line of the text comes from, if it was put together from several files."""
     problems: list[Problem]
+    notes: list[Problem]
+    parameters: Mapping[str, Value] | None
 
     def end_statement(self) -> None:
         """Forget what belongs to the statement that ends here."""
@@ -53,12 +62,17 @@ class TermReductions(Transformer[Token, Any]):
     def place_at(self, line: int, column: int) -> Place:
         """A place with its line's text, unless that is too long to show."""
         text = self.lines[line - 1] if line <= len(self.lines) else ""
-        return Place(self.source, line, column, text.rstrip("\r") if len(text) <= 400 else None)
+        source, number = self.origin(line) if self.origin is not None else (self.source, line)
+        return Place(source, number, column, text.rstrip("\r") if len(text) <= 400 else None)
 
     def refuse(self, code: str, sentence: str, place: Place | None, remedy: str | None = None) -> None:
         """Record a problem, unless the statement is already given up."""
         if len(self.problems) < MAX_PROBLEMS and not self._is_hopeless:
             self.problems.append(Problem(code, sentence, place, remedy))
+
+    def note(self, sentence: str, place: Place | None, remedy: str) -> None:
+        """Note what is read and not obeyed (W101)."""
+        self.notes.append(Problem("W101", sentence, place, remedy))
 
     def give_up(self, code: str, sentence: str, place: Place | None, remedy: str) -> None:
         """Record a problem after which others in the same statement would only be its echoes."""
@@ -80,6 +94,17 @@ class TermReductions(Transformer[Token, Any]):
         """`_`: a variable of its own."""
         self.anonymous_count += 1
         return Variable(f"_:{self.anonymous_count - 1}", self.place(children[0]))
+
+    def parameter(self, children: list[Token]) -> Constant:
+        """`$name`: a value that is given beside a question; a program has none."""
+        place, name = self.place(children[0]), str(children[0])[1:]
+        if self.parameters is None:
+            self.refuse("E110", "not supported: algebraic data types and counters ($)", place, ALGEBRAIC)
+        elif name in self.parameters:
+            return Constant(self.parameters[name], place)
+        else:
+            self.refuse("E120", f"the parameter ${name} has no value", place, f'give one: {{"{name}": ...}}')
+        return Constant(0, place)
 
     def number(self, children: list[Token]) -> Numeral:
         """A number; its sign is not known yet."""
@@ -162,12 +187,18 @@ class TermReductions(Transformer[Token, Any]):
         word, place = node.name.text, node.place
         if node.name.is_quoted or word not in FUNCTIONS:
             known = ", ".join(sorted(FUNCTIONS))
-            self.refuse("E107", f"there is no function {word}", place, f"functions are {known} and + - * / % ^")
+            remedy = f"functions are {known} and + - * / % ^"
+            if word in AGGREGATE_WORDS:
+                remedy = f"an aggregate says over what: {word}{'' if word == 'count' else ' y'} : {{ p(x, y) }}"
+            self.refuse("E107", f"there is no function {word}", place, remedy)
             return Constant(0, place)
         least, most = FUNCTIONS[word]
         if len(node.terms) < least or (most is not None and len(node.terms) > most):
             wanted = f"{least}" if most is not None else f"at least {least}"
-            self.refuse("E107", f"{word} has {len(node.terms)} arguments here", place, f"give it {wanted}")
+            remedy = f"give it {wanted}"
+            if word in AGGREGATE_WORDS and len(node.terms) == 1:
+                remedy += f"; as an aggregate it says over what: {word} y : {{ p(x, y) }}"
+            self.refuse("E107", f"{word} has {len(node.terms)} arguments here", place, remedy)
             return Constant(0, place)
         return self._call(word, node.terms, place)
 

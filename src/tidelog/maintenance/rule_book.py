@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from tidelog.analysis.arities import mentions
 from tidelog.analysis.impact import came_and_went, without
 from tidelog.analysis.program_check import Checked
+from tidelog.errors import ProgramError
 from tidelog.language.printer import names
 from tidelog.language.terms import Program, Rule, Value
 from tidelog.maintenance.rescheduling import turned
@@ -64,6 +65,10 @@ class RuleBook:
         If nothing changes, it is the same object.
         """
         program = self.program
+        directed = [relation for relation, _ in (*added.inputs, *added.outputs)]
+        if directed:
+            sentence = f"an update has a directive for {directed[0]}: files are named by program files only"
+            raise ProgramError.of("E118", sentence, remedy="leave .input and .output out")
         if not (removed or added.rules or added.declarations):
             return program
         kept = tuple(without(program.rules, removed)) if removed else program.rules

@@ -126,7 +126,7 @@ class _Lowering:
     ) -> GroupRule:
         body = closing_literals(rule, aggregate, self._own.get(rule.head.relation, frozenset())) + aggregate.body
         local = dict.fromkeys(
-            variable for literal in aggregate.body for variable in variables(literal) if variable not in group
+            variable for literal in aggregate.body for variable in _outer(literal) if variable not in group
         )
         value = () if aggregate.value is None else (aggregate.value,)
         head = Atom("@", (*group, *_positive(local, aggregate.body), *value))
@@ -146,8 +146,16 @@ def _aggregates(rule: Rule) -> list[Aggregate]:
 
 def _positive(local: Iterable[Variable], body: Sequence[Literal]) -> tuple[Variable, ...]:
     """The local variables that a substitution binds: not those that are existential inside a negated atom."""
-    bound = {variable for literal in body if not isinstance(literal, Negation) for variable in variables(literal)}
+    bound = {variable for literal in body if not isinstance(literal, Negation) for variable in _outer(literal)}
     return tuple(variable for variable in local if variable in bound)
+
+
+def _outer(literal: Literal) -> Iterator[Variable]:
+    """The variables that a literal shares with its surroundings: of an aggregate inside an aggregate, the result.
+
+    What an inner aggregate is grouped by occurs beside it as well.
+    """
+    return variables(literal.result) if isinstance(literal, Aggregate) else variables(literal)
 
 
 def _stages(lowering: _Lowering) -> Iterator[Stage]:

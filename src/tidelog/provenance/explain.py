@@ -23,6 +23,7 @@ from operator import attrgetter
 from tidelog.errors import BudgetError
 from tidelog.language.terms import Rule, Value
 from tidelog.language.values import fact_identity
+from tidelog.provenance.conditions import conditions
 from tidelog.provenance.instances import Fact, Facts, Instance, instances
 from tidelog.provenance.proof import Proof
 
@@ -155,7 +156,9 @@ class _Search:
                 if _key(pending.head) not in self._proofs:
                     instance = pending.instance
                     premises = tuple(self._proofs[_key(one)] for one in instance.premises)
-                    self._note(pending.head, Proof(*pending.head, instance.rule, premises, instance.conditions))
+                    self._note(
+                        pending.head, Proof(*pending.head, instance.rule, premises, conditions(instance, self._facts))
+                    )
 
     def _note(self, fact: Fact, proof: Proof) -> None:
         self._proofs[_key(fact)] = proof

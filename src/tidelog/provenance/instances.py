@@ -16,7 +16,6 @@ from typing import Protocol
 
 from tidelog.analysis.grouping import inner_variables
 from tidelog.language.partial import aggregate, apply, holds
-from tidelog.language.printer import print_fact, print_literal, print_value
 from tidelog.language.terms import (
     Aggregate,
     Atom,
@@ -49,11 +48,11 @@ class Facts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A rule applied: the facts of its positive atoms in their order, and the other literals in words."""
+    """A rule applied: the facts of its positive atoms in their order, and the values of its variables."""
 
     rule: Rule
     premises: tuple[Fact, ...]
-    conditions: tuple[str, ...]
+    bound: Bound
 
 
 def instances(rule: Rule, fact: Fact, facts: Facts) -> Iterator[Instance]:
@@ -62,28 +61,31 @@ def instances(rule: Rule, fact: Fact, facts: Facts) -> Iterator[Instance]:
     if rule.head.relation != relation or len(rule.head.terms) != len(values):
         return
     head = [Comparison("=", term, Constant(value)) for term, value in zip(rule.head.terms, values)]
-    scope = _scope(rule.body) | {variable.name for variable in variables(rule.head)}
-    for bound in _solve([*head, *rule.body], {}, scope, facts):
+    scope = scope_of(rule.body) | {variable.name for variable in variables(rule.head)}
+    for bound in solve([*head, *rule.body], {}, scope, facts):
         atoms = [literal for literal in rule.body if isinstance(literal, Atom)]
-        premises = tuple((atom.relation, tuple(_given(term, bound) for term in atom.terms)) for atom in atoms)
-        others = [literal for literal in rule.body if not isinstance(literal, Atom)]
-        yield Instance(rule, premises, tuple(_told(literal, bound) for literal in others))
+        premises = tuple((atom.relation, tuple(given(term, bound) for term in atom.terms)) for atom in atoms)
+        yield Instance(rule, premises, bound)
 
 
-def _solve(goals: Sequence[Literal], bound: Bound, scope: set[str], facts: Facts) -> Iterator[Bound]:
+def solve(goals: Sequence[Literal], bound: Bound, scope: set[str], facts: Facts) -> Iterator[Bound]:
     """Every way to make all goals true."""
     if not goals:
         yield bound
         return
-    goal = next((goal for goal in goals if _is_ready(goal, bound, scope)), None)
-    if goal is None:
-        goal = max((one for one in goals if isinstance(one, Atom)), key=lambda atom: _known(atom, bound))
+    goal = next_goal(goals, bound, scope)
     rest = [other for other in goals if other is not goal]
-    for extended in _true(goal, bound, scope, facts):
-        yield from _solve(rest, extended, scope, facts)
+    for extended in extensions(goal, bound, scope, facts):
+        yield from solve(rest, extended, scope, facts)
 
 
-def _true(goal: Literal, bound: Bound, scope: set[str], facts: Facts) -> Iterator[Bound]:
+def next_goal(goals: Sequence[Literal], bound: Bound, scope: set[str]) -> Literal:
+    """What to decide next: whatever can be decided now, else the atom with the most bound columns."""
+    goal = next((goal for goal in goals if _is_ready(goal, bound, scope)), None)
+    return goal or max((one for one in goals if isinstance(one, Atom)), key=lambda atom: _known(atom, bound))
+
+
+def extensions(goal: Literal, bound: Bound, scope: set[str], facts: Facts) -> Iterator[Bound]:
     """The extensions of a substitution that make one goal true."""
     match goal:
         case Atom():
@@ -94,20 +96,20 @@ def _true(goal: Literal, bound: Bound, scope: set[str], facts: Facts) -> Iterato
         case Comparison(op=op, left=left, right=right):
             yield from _compared(op, left, right, bound)
         case Aggregate(result=result):
-            value = _aggregated(goal, bound, scope, facts)
+            value = aggregated(goal, bound, scope, facts)
             if value is not None:
                 yield from _compared("=", result, Constant(value), bound)
 
 
 def _lacks(atom: Atom, bound: Bound) -> bool:
     """Whether a computed value of an atom is missing."""
-    return any(_is_bound(term, bound) and _value(term, bound) is None for term in atom.terms)
+    return any(is_bound(term, bound) and value_of(term, bound) is None for term in atom.terms)
 
 
 def _matched(atom: Atom, bound: Bound, facts: Facts) -> Iterator[Bound]:
     if _lacks(atom, bound):
         return
-    known = [Constant(_given(term, bound)) if _is_bound(term, bound) else term for term in atom.terms]
+    known = [Constant(given(term, bound)) if is_bound(term, bound) else term for term in atom.terms]
     pattern = Atom(atom.relation, tuple(term if not isinstance(term, Call) else Variable("_:call") for term in known))
     for values in facts.matching(pattern):
         extended = dict(bound)
@@ -117,49 +119,53 @@ def _matched(atom: Atom, bound: Bound, facts: Facts) -> Iterator[Bound]:
                 extended[term.name] = value
             elif isinstance(term, Call):
                 later.append((term, value))
-        if all(holds("=", _value(term, extended), value) for term, value in later):
+        if all(holds("=", value_of(term, extended), value) for term, value in later):
             yield extended
 
 
 def _compared(op: str, left: Term, right: Term, bound: Bound) -> Iterator[Bound]:
     for one, other in ((left, right), (right, left)):
         if op == "=" and isinstance(one, Variable) and one.name not in bound:
-            value = _value(other, bound)
+            value = value_of(other, bound)
             if value is not None:
                 yield {**bound, one.name: value}
             return
-    if holds(op, _value(left, bound), _value(right, bound)):
+    if holds(op, value_of(left, bound), value_of(right, bound)):
         yield bound
 
 
-def _aggregated(goal: Aggregate, bound: Bound, scope: set[str], facts: Facts) -> Value | None:
+def aggregated(goal: Aggregate, bound: Bound, scope: set[str], facts: Facts) -> Value | None:
     """The aggregate's value for the group that the substitution names."""
+    found = members(goal, bound, scope, facts)
+    return aggregate(goal.function, [0 if goal.value is None else given(goal.value, each) for each in found])
+
+
+def members(goal: Aggregate, bound: Bound, scope: set[str], facts: Facts) -> list[Bound]:
+    """The substitutions that an aggregate is taken over, for the group that a substitution names, each once."""
     inner = {variable.name for variable in inner_variables(goal)}
     group = {name: value for name, value in bound.items() if name in inner and name in scope}
-    found: dict[object, Value] = {}
-    for each in _solve(goal.body, group, _scope(goal.body) | set(group), facts):
-        key = tuple(sorted((name, identity(value)) for name, value in each.items()))
-        value = 0 if goal.value is None else _value(goal.value, each)
-        if value is not None:
-            found[repr(key)] = value
-    return aggregate(goal.function, list(found.values()))
+    found: dict[object, Bound] = {}
+    for each in solve(goal.body, group, scope_of(goal.body) | set(group), facts):
+        if goal.value is None or value_of(goal.value, each) is not None:
+            found.setdefault(repr(tuple(sorted((name, identity(value)) for name, value in each.items()))), each)
+    return list(found.values())
 
 
 def _is_ready(goal: Literal, bound: Bound, scope: set[str]) -> bool:
     """Whether a goal can be decided without matching an atom."""
     match goal:
         case Comparison(op=op, left=left, right=right):
-            open_ = [side for side in (left, right) if not _is_bound(side, bound)]
+            open_ = [side for side in (left, right) if not is_bound(side, bound)]
             return not open_ or (op == "=" and len(open_) == 1 and isinstance(open_[0], Variable))
         case Negation():
             return all(variable.name in bound or variable.name not in scope for variable in variables(goal))
         case Aggregate(result=result):
             inner = {variable.name for variable in inner_variables(goal)} & scope
-            return inner <= bound.keys() and (isinstance(result, Variable) or _is_bound(result, bound))
+            return inner <= bound.keys() and (isinstance(result, Variable) or is_bound(result, bound))
     return False
 
 
-def _scope(body: Iterable[Literal]) -> set[str]:
+def scope_of(body: Iterable[Literal]) -> set[str]:
     """The variables that a body binds outside negations and aggregates."""
     found: set[str] = set()
     for literal in body:
@@ -171,14 +177,15 @@ def _scope(body: Iterable[Literal]) -> set[str]:
 
 
 def _known(atom: Atom, bound: Bound) -> int:
-    return sum(_is_bound(term, bound) for term in atom.terms)
+    return sum(is_bound(term, bound) for term in atom.terms)
 
 
-def _is_bound(term: Term, bound: Bound) -> bool:
+def is_bound(term: Term, bound: Bound) -> bool:
+    """Whether every variable of a term has a value."""
     return all(variable.name in bound for variable in variables(term))
 
 
-def _value(term: Term, bound: Bound) -> Value | None:
+def value_of(term: Term, bound: Bound) -> Value | None:
     """The value of a term, None if it has none."""
     match term:
         case Variable(name=name):
@@ -186,25 +193,11 @@ def _value(term: Term, bound: Bound) -> Value | None:
         case Constant(value=value):
             return value
         case Call(function=function, arguments=arguments):
-            return apply(function, [_value(argument, bound) for argument in arguments])
+            return apply(function, [value_of(argument, bound) for argument in arguments])
 
 
-def _given(term: Term, bound: Bound) -> Value:
+def given(term: Term, bound: Bound) -> Value:
     """The value of a term that has one."""
-    value = _value(term, bound)
+    value = value_of(term, bound)
     assert value is not None
     return value
-
-
-def _told(literal: Literal, bound: Bound) -> str:
-    """A literal that is no atom, in words, with the values of this instance."""
-    match literal:
-        case Negation(atom=atom) if all(_is_bound(term, bound) for term in atom.terms):
-            return f"there is no {print_fact(atom.relation, [_given(term, bound) for term in atom.terms])}"
-        case Negation():
-            return f"there is no fact for {print_literal(literal.atom)}"
-        case Comparison(op=op, left=left, right=right):
-            return f"{print_value(_given(left, bound))} {op} {print_value(_given(right, bound))}"
-        case Aggregate(result=result):
-            return f"{print_value(_given(result, bound))} is the {literal.function} in {print_literal(literal)}"
-    return print_literal(literal)

@@ -46,7 +46,7 @@ def test_values_keep_their_types_through_spark(spark: SparkSession) -> None:
             insert={"real": spark.createDataFrame([(0.5,), (-0.0,)], "v double")}, add_rules="r(x) :- real(x)."
         )
         assert _rows(engine["r"].to_spark()) == {(0.5,), (0.0,)}
-        assert engine.query("twin(x, 1.0)").to_arrow().to_pydict() == {"c0": [1.0], "c1": [1.0]}
+        assert engine.query("twin(x, 1.0)").to_arrow().to_pydict() == {"x": [1.0], "c2": [1.0]}
 
 
 def test_facts_from_a_dataframe_can_be_deleted_as_rows(spark: SparkSession) -> None:

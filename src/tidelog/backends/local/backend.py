@@ -9,6 +9,7 @@ Never     : no strategy (maintenance/) and no program (engine.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from itertools import compress
 
 import numpy as np
@@ -218,6 +219,12 @@ class LocalBackend:
             if isinstance(term, Variable) and first.setdefault(term, at) != at:
                 rows = rows[rows[:, first[term]] == rows[:, at]]
         return LocalTable(rows, relation.arity, self.store.dictionary)
+
+    def visit(self, budget: Budget) -> AbstractContextManager[LocalBackend]:
+        """A guest with relations of its own, for questions."""
+        from tidelog.backends.local.guest import visit
+
+        return visit(self, budget)
 
     def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
         """Recompute everything from the explicit facts, and compare."""

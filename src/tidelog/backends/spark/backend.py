@@ -11,7 +11,8 @@ Never     : no strategy and no program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -289,6 +290,16 @@ class SparkBackend:
             elif isinstance(term, Variable) and first.setdefault(term, at) != at:
                 frame = frame.where(F.col(f"c{at}") == F.col(f"c{first[term]}"))
         return frame
+
+    @contextmanager
+    def visit(self, budget: Budget) -> Iterator[SparkBackend]:
+        """This backend itself: what a question derives is a transaction that is taken back."""
+        self.watch(budget)
+        try:
+            yield self
+        finally:
+            self.rollback()
+            self.commit()
 
     def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
         """Recompute everything from the explicit facts as Spark has them, and compare."""

@@ -1,0 +1,1 @@
+"""QUESTIONS: a rule body asked of the materialisation, answered as a table."""

@@ -1,0 +1,128 @@
+"""Answers: what a question finds in the last version.
+
+What      : `answer` evaluates a question over the committed facts; an `Answer` is the table that comes out.
+Idea      : the question's rules are lowered and scheduled by themselves and evaluated once, bottom up, by the same
+            calls that maintain the program. The relations that they derive exist only for the visit. An aggregate that
+            the program has, too, is not computed again.
+Invariant : neither facts nor rules of the engine change, whatever the question and however it ends. Rows are distinct.
+Never     : no join and no encoding here (backends).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from tidelog.asking.question import QUERY, Question, check_question, read_question
+from tidelog.backends.backend import Backend
+from tidelog.changes.change import FactTable, ListedFacts
+from tidelog.errors import UsageError
+from tidelog.language.terms import Atom, Value, Variable
+from tidelog.limits import Budget, Limits
+from tidelog.maintenance.recompute import Recompute
+from tidelog.maintenance.rule_book import RuleBook
+from tidelog.maintenance.schedule import Schedule
+from tidelog.maintenance.transaction import maintain
+from tidelog.planning.lowering import lower
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_SHOWN = 10
+
+
+class Answer:
+    """The rows that a question found: a table with named columns that will not change any more."""
+
+    def __init__(self, columns: tuple[str, ...], table: FactTable) -> None:
+        self.columns = columns
+        self._table = table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __bool__(self) -> bool:
+        """Whether there is any row: the answer to a question without variables."""
+        return len(self._table) > 0
+
+    def __iter__(self) -> Iterator[tuple[Value, ...]]:
+        return iter(self._table)
+
+    def __contains__(self, row: object) -> bool:
+        return row in self._table
+
+    def __repr__(self) -> str:
+        from tidelog.changes.tables import text_table
+
+        return text_table(self.columns, self, len(self), _SHOWN)
+
+    def _repr_html_(self) -> str:
+        from tidelog.changes.tables import html_table
+
+        return html_table(self.columns, self, len(self))
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table with the columns' names."""
+        table = self._table.to_arrow()
+        if table.num_columns != len(self.columns):  # an empty answer has forgotten its shape
+            return pa.table([pa.nulls(0)] * len(self.columns), names=list(self.columns))
+        return table.rename_columns(list(self.columns))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The rows as a pandas DataFrame."""
+        return self.to_arrow().to_pandas()
+
+
+class Asked:
+    """A question in words, read and compared with the relations that there are."""
+
+    def __init__(self, text: str, parameters: Mapping[str, object] | None, arity: Callable[[str], int]) -> None:
+        """`arity` gives the columns of a relation, and refuses an unknown one."""
+        self._question = read_question(text, parameters)
+        for atom in self._question.atoms():
+            _check_columns(atom, arity(atom.relation))
+        self.pattern = self._question.pattern if parameters is None else None
+        """The atom, if whole facts are asked for."""
+
+    def facts(self, book: RuleBook, backend: Backend[Any]) -> Answer:
+        """The whole facts that match; a column is named by its variable, else as the relation names it."""
+        pattern = self.pattern
+        assert pattern is not None
+        own = book.columns(pattern.relation, len(pattern.terms))
+        named = [term.name if isinstance(term, Variable) and not term.is_anonymous else None for term in pattern.terms]
+        names = tuple(
+            name if given is None or given in named[:at] else given for at, (given, name) in enumerate(zip(named, own))
+        )
+        stored = backend.arity(pattern.relation) is not None
+        return Answer(names, backend.query(pattern) if stored else ListedFacts())
+
+    def evaluated(self, book: RuleBook, backend: Backend[Any], limits: Limits) -> Callable[[], Answer]:
+        """Evaluate the question; what comes back gives the answer. For a transaction that has nothing to commit."""
+        check_question(self._question, book.program.declarations)
+        found = answer(self._question, book.schedule, backend, limits)
+        return lambda: found
+
+
+def answer(question: Question, schedule: Schedule, backend: Backend[Any], limits: Limits) -> Answer:
+    """Evaluate a question that is known to be right."""
+    known = schedule.place
+    stages = [stage for stage in lower(question.rules).stages if known.keys().isdisjoint(stage.relations)]
+    budget = Budget(limits)
+    with backend.visit(budget) as guest:
+        outcome = maintain(
+            guest.store, Schedule(stages), Recompute(), delete={}, insert={}, previous=Schedule(()), budget=budget
+        )
+        found = outcome.inserted.get(QUERY)
+        return Answer(question.columns, ListedFacts() if found is None else guest.freeze(QUERY, found))
+
+
+def _check_columns(atom: Atom, arity: int) -> None:
+    if arity != len(atom.terms):
+        raise UsageError.of(
+            "E804",
+            f"{atom.relation} has {arity} columns, the pattern has {len(atom.terms)}",
+            place=atom.place,
+            remedy="write one term per column, _ for any value",
+        )

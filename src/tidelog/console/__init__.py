@@ -1,0 +1,1 @@
+"""THE SHELL: lines typed by a person become questions, updates and commands."""
