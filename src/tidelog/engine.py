@@ -28,11 +28,11 @@ from tidelog.changes.relation import Relation
 from tidelog.changes.stream import Source, look_ahead
 from tidelog.changes.update import Update, net
 from tidelog.errors import BudgetError, LawError
+from tidelog.foresight import Foresight
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_rule
 from tidelog.language.terms import Program, Value
 from tidelog.limits import Budget, Limits
-from tidelog.maintenance import marking
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.law import violations
 from tidelog.maintenance.missing_values import REFUSE, SKIP, Missing, check_choice
@@ -77,11 +77,11 @@ class Engine:
         self.watcher: Callable[[int], None] | None = None
         directives = program.declarations, program.inputs, program.outputs
         self._book = RuleBook(Program((), (), *directives))
-        self._foreseen: marking.Foreseen[Any] | None = None
+        self._foresight = Foresight()
         self._journals, self._notices = Journals(), Notices()
         self._before = Before()
         self.version = 0
-        self._turns = Turns(self._undo)
+        self._turns = Turns(lambda is_clean: self._foresight.undo(self._backend, is_clean=is_clean))
         self._transact(written_facts(program), {}, Program(program.rules, (), *directives))
         self.version = 0
 
@@ -114,9 +114,8 @@ class Engine:
             merged = [update]
             while latest and upcoming() is not None:
                 merged.append(next(stream)[0])
-            yield self.apply_update(
-                update if len(merged) == 1 else net(merged, self._book.rule_names, self._book.types)
-            )
+            book = self._book
+            yield self.apply_update(update if len(merged) == 1 else net(merged, book.rule_names, book.types))
             following = upcoming()
             if following is not None:
                 self.look_ahead(following)
@@ -130,21 +129,8 @@ class Engine:
         if not self.looks_ahead or upcoming.add_rules or upcoming.remove_rules or not upcoming.delete:
             return
         with suppress(TooLargeError, BudgetError):  # then nothing is marked, which costs time and changes no result
-            self._turns.take(lambda: self._turns.transact(lambda: self._foresee(upcoming)))
-
-    def _foresee(self, upcoming: Update) -> Callable[[], None]:
-        """Find what an update will delete; what finishes that."""
-        forget, backend, types = self._forget_foreseen(), self._backend, self._book.types
-        backend.watch(Budget(self.limits))
-        found = {name: backend.find(name, facts, types(name), None) for name, facts in upcoming.delete.items()}
-        passes_on = self._strategy.passes_on
-        foreseen = marking.look_ahead(backend.store, self._book.schedule, found, passes_on=passes_on)
-
-        def finish() -> None:
-            forget()
-            self._foreseen = foreseen
-
-        return finish
+            passes_on, look = self._strategy.passes_on, self._foresight.look
+            self._take(lambda: look(upcoming, self._backend, self._book, Budget(self.limits), passes_on=passes_on))
 
     def preview(self, add_rules: str | None = None, remove_rules: Sequence[str] = ()) -> Preview:
         """Which relations a rule change would touch, and about at what cost, without doing it."""
@@ -190,7 +176,7 @@ class Engine:
         chosen = strategy_named(name)
 
         def change() -> Callable[[], None]:
-            forget = self._forget_foreseen()
+            forget = self._foresight.forget(self._backend)
 
             def finish() -> None:
                 forget()
@@ -198,7 +184,7 @@ class Engine:
 
             return finish
 
-        self._turns.take(lambda: self._turns.transact(change))
+        self._take(change)
 
     @property
     def looks_ahead(self) -> bool:
@@ -228,14 +214,12 @@ class Engine:
         asked = Asked(question, parameters, self._known_arity)
         if asked.pattern is not None:
             return self._read(lambda: asked.facts(self._book, self._backend))
-        return self._turns.take(
-            lambda: self._turns.transact(lambda: asked.evaluated(self._book, self._backend, self.limits))
-        )
+        return self._take(lambda: asked.evaluated(self._book, self._backend, self.limits))
 
     def verify(self) -> None:
         """Check the one law: raise a LawError if the materialisation differs from recomputation."""
         schedule = self._book.schedule
-        problems = violations(self._backend.differences(schedule), schedule)
+        problems = violations(self._turns.take(lambda: self._backend.differences(schedule)), schedule)
         if problems:
             raise LawError(problems)
 
@@ -303,13 +287,8 @@ class Engine:
         from tidelog.state.reading import read_state
 
         stored = read_state(source, version)
-        engine = cls(
-            strategy=strategy or stored.info.strategy,
-            backend=backend,
-            spark=spark,
-            limits=limits,
-            arithmetic=arithmetic,
-        )
+        chosen = strategy or stored.info.strategy
+        engine = cls(strategy=chosen, backend=backend, spark=spark, limits=limits, arithmetic=arithmetic)
         engine._restore(stored)
         return engine
 
@@ -355,21 +334,21 @@ class Engine:
             book = before.turned(checked)
         fresh = came_and_went(before.program.rules, program.rules)[0] if book is not before else ()
         self._notices.look(insert, fresh, book, self._backend.relations, self._backend.store.size)
-        version = self.version + 1
+        version, foreseen = self.version + 1, self._foresight.found
 
         def arity(name: str) -> int | None:
             return self._wanted_arity(name, book)
 
         def attempt() -> Callable[[], Change]:
-            update = Attempt(self._backend, self._strategy, before, book, self._foreseen, self._missing, arity, version)
+            update = Attempt(self._backend, self._strategy, before, book, foreseen, self._missing, arity, version)
             done = update.run(insert, delete, inline or {}, budget, journals=bool(self._journals))
             if self._arithmetic == REFUSE:
                 done.missing.refuse(book.schedule)
 
             def finish() -> Change:
                 self._backend.commit()
-                own = self.__dict__
-                own.update(_book=book, _before=done.before, _missing=done.missing, version=version, _foreseen=None)
+                self.__dict__.update(_book=book, _before=done.before, _missing=done.missing, version=version)
+                self._foresight.found = None
                 if done.entry is not None:
                     self._journals.note(done.entry)
                 if book.schedule is not before.schedule:
@@ -384,27 +363,9 @@ class Engine:
             self.__dict__.update(_backend=moved, _may_move=False)
         return change
 
-    def _undo(self, is_clean: bool) -> None:
-        """Back to the last version. After an interrupt nothing is believed that is made in many steps."""
-        if not is_clean:
-            self._foreseen = None
-            self._backend.distrust()
-        self._backend.rollback()
-        if self._foreseen is not None:
-            self._foreseen.clear(self._backend.store)
-            self._foreseen = None
-        self._backend.commit()  # gives back what the failed attempt took
-
-    def _forget_foreseen(self) -> Callable[[], None]:
-        """Forget what look-ahead has found, which belongs to one strategy and one version; what finishes that."""
-        if self._foreseen is not None:
-            self._foreseen.clear(self._backend.store)
-
-        def finish() -> None:
-            self._backend.commit()
-            self._foreseen = None
-
-        return finish
+    def _take(self, attempt: Callable[[], Callable[[], T]]) -> T:
+        """A turn with one transaction in it."""
+        return self._turns.take(lambda: self._turns.transact(attempt))
 
     def _read(self, ask: Callable[[], T]) -> T:
         """The answer to a question, about one whole version."""

@@ -17,7 +17,7 @@ FLOORS = (
     {"planning", "changes"},
     {"maintenance"},
     {"backends", "provenance", "state", "asking"},
-    {"engine", "attempt"},
+    {"engine", "attempt", "foresight"},
     {"cli", "pipeline", "console"},
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
