@@ -19,7 +19,7 @@ from tidelog.changes.change import Change, FactTables
 from tidelog.limits import Budget
 from tidelog.maintenance.counters import stats_of
 from tidelog.maintenance.marking import Foreseen
-from tidelog.maintenance.missing_values import Missing
+from tidelog.maintenance.missing_values import REFUSE, Missing
 from tidelog.maintenance.rule_book import RuleBook
 from tidelog.maintenance.task import Strategy
 from tidelog.maintenance.transaction import Outcome, maintain
@@ -54,6 +54,8 @@ class Attempt:
     foreseen: Foreseen[Any] | None
     missing: Missing
     """What lacks a value in the version before."""
+    arithmetic: str
+    """Whether an update after which values are missing is refused."""
     arity: Callable[[str], int | None]
     """The number of columns that facts of a relation must have; None if they may have any."""
     version: int
@@ -83,6 +85,8 @@ class Attempt:
         outcome.counters.add("ignored deletions", missed)
         outcome.counters.add("marks", self.foreseen.counters.values["marks"] if self.foreseen else 0)
         missing = self.missing.after(outcome, self.after.schedule, backend)
+        if self.arithmetic == REFUSE:
+            missing.refuse(self.after.schedule)
         change = self._change(outcome, budget, started)
         change.stats.without_value = missing.told(self.after.schedule)
         entry = self._entry(outcome, come, gone) if journals else None

@@ -35,7 +35,7 @@ from tidelog.language.terms import Program, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.law import violations
-from tidelog.maintenance.missing_values import REFUSE, SKIP, Missing, check_choice
+from tidelog.maintenance.missing_values import SKIP, Missing, check_choice
 from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.rule_book import RuleBook, written_facts
@@ -340,10 +340,9 @@ class Engine:
             return self._wanted_arity(name, book)
 
         def attempt() -> Callable[[], Change]:
-            update = Attempt(self._backend, self._strategy, before, book, foreseen, self._missing, arity, version)
+            known = self._backend, self._strategy, before, book, foreseen, self._missing
+            update = Attempt(*known, self._arithmetic, arity, version)
             done = update.run(insert, delete, inline or {}, budget, journals=bool(self._journals))
-            if self._arithmetic == REFUSE:
-                done.missing.refuse(book.schedule)
 
             def finish() -> Change:
                 self._backend.commit()

@@ -18,6 +18,7 @@ from tidelog.errors import ProgramError
 from tidelog.language.parser import parse
 from tidelog.language.printer import rule_key
 from tidelog.language.terms import Program, Rule
+from tidelog.limits import Budget, Limits
 from tidelog.maintenance.counters import Counters
 from tidelog.maintenance.marking import Foreseen, look_ahead
 from tidelog.maintenance.registry import strategy as make_strategy
@@ -40,6 +41,7 @@ class StoreEngine:
         program = parse(program) if isinstance(program, str) else program
         self.store = SetStore(record=True) if store is None else store
         self.strategy = make_strategy(strategy)
+        self.limits = Limits()
         self.rules: tuple[Rule, ...] = ()
         self.schedule = Schedule(())
         self.relations: set[str] = set()
@@ -84,6 +86,7 @@ class StoreEngine:
                 delete={name: store.find(name, rows) for name, rows in delete.items()},
                 insert={name: store.intern(name, rows) for name, rows in insert.items()},
                 previous=self.schedule,
+                budget=Budget(self.limits),
                 foreseen=self.foreseen,
             )
         except BaseException:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from tidelog.language.partial import aggregate
 from tidelog.language.terms import Atom, Negation, Rule, Value, variables
-from tidelog.language.values import aggregate
 from tidelog.maintenance.prices import LOCAL_PRICES
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.views import ANY, NO_MARKS, NOW, OLD, Mark, Matching, View
@@ -172,9 +172,12 @@ class SetStore:
             bound = dict(enumerate(group))
             members = [fact[1] for fact in Filtered(self, NOW).matching(rule.body_relation, bound)]
             before = dict.fromkeys(Filtered(self, OLD).matching(rule.relation, bound))
+            before |= dict.fromkeys(Filtered(self, OLD).matching(rule.lacking, bound))
             values = [from_key(member[-1]) if rule.function != "count" else 0 for member in members]
             result = aggregate(rule.function, values) if members else None
-            after: Facts = {} if result is None else {(rule.relation, (*group, to_key(result))): None}
+            after: Facts = {(rule.lacking, group): None} if members else {}
+            if result is not None:
+                after = {(rule.relation, (*group, to_key(result))): None}
             self.derivations[rule.key, phase] += len(members)
             delete.update(dict.fromkeys(fact for fact in before if fact not in after))
             insert.update(dict.fromkeys(fact for fact in after if fact not in before))

@@ -27,7 +27,8 @@ class Estimated:
 
 
 def rule(text):
-    (found,) = [rule for stage in lower(parse_rules(text)).stages for rule in stage.rules]
+    stages = [stage for stage in lower(parse_rules(text)).stages if not stage.finds_undefined]
+    (found,) = [rule for stage in stages for rule in stage.rules]
     return found
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tidelog.errors import EvaluationError, ProgramError
+from tidelog.errors import ProgramError
 from tidelog.language.terms import Aggregate, Atom, Call, Comparison, Constant, Literal, Negation, Rule, Variable
 from tidelog.reference.evaluation import driven, holds, instances, uniform
 from tidelog.reference.facts import FactSet, Union, Without, from_fact, to_fact
@@ -92,13 +92,19 @@ def test_holds_says_whether_an_instance_survives_in_another_view():
     assert not holds(count.body[1], dict(found.substitution), after)
 
 
-def test_a_guard_protects_the_division_after_it():
+def test_what_has_no_value_makes_no_instance():
+    """With a guard or without, wherever the value is needed: beside an atom, in one, under ! or in the head."""
     view = facts(p=[(0,), (2,)])
     divide = Comparison("=", Y, Call("/", (Constant(10), X)))
     guarded = rule(Atom("h", (Y,)), divide, Atom("p", (X,)), Comparison("!=", X, Constant(0)))
     assert heads(guarded, view) == [(5,)]
-    with pytest.raises(EvaluationError, match="division by zero"):
-        heads(rule(Atom("h", (Y,)), Atom("p", (X,)), divide), view)
+    call = Call("/", (Constant(10), X))
+    assert heads(rule(Atom("h", (Y,)), Atom("p", (X,)), divide), view) == [(5,)]
+    assert heads(rule(Atom("h", (call,)), Atom("p", (X,))), view) == [(5,)]
+    assert heads(rule(Atom("h", (X,)), Atom("p", (X,)), Negation(Atom("p", (call,)))), view) == [(2,)]
+    assert heads(rule(Atom("h", (X,)), Atom("p", (X,)), Atom("q", (call,))), facts(p=[(0,), (2,)], q=[(5,)])) == [(2,)]
+    sums = Aggregate(Y, "sum", call, (Atom("p", (X,)),))
+    assert heads(rule(Atom("h", (Y,)), sums), view) == [(5,)]
 
 
 def test_a_variable_that_nothing_binds_is_refused():

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from tidelog.errors import EvaluationError, ProgramError
+from tidelog.errors import ProgramError
 from tidelog.language.parser import parse
 from tidelog.reference.facts import to_fact
 from tidelog.reference.recompute import Recompute
@@ -136,13 +136,11 @@ def test_rules_and_facts_that_come_and_go_equal_recomputation(text, seed):
 
 
 def test_a_refused_change_leaves_graph_and_facts_as_they_were():
-    """A negative edge inside a hyper-node, and an error in the middle of reasoning."""
+    """A negative edge inside a hyper-node."""
     engine = ZodiacEdge(parse(RUNNING))
     before = engine.facts, engine.graph, engine.idbs
     with pytest.raises(ProgramError):
         engine.apply(add_rules=parse("p0(x, y) :- p1(x, y), !p5(x, y).").rules)
-    with pytest.raises(EvaluationError):
-        engine.apply(add_rules=parse("p1(x, 1 / (y - 2)) :- p0(x, y).").rules)
     assert (engine.facts, engine.graph, engine.idbs) == before
 
 

@@ -29,7 +29,8 @@ from tidelog.planning.lowered import LoweredRule
 SKIP, REFUSE = "skip", "refuse"
 _LOOKED_AT = 100
 """Among so many instances the least is looked for."""
-_NO_AGGREGATE = Problem("E506", "an aggregate has no value", remedy="keep numbers small, and values of one type")
+_UNTOLD = Problem("E506", "a computed value is missing", remedy="keep numbers small, and values of one type")
+"""About an instance whose own columns do not tell which: an aggregate, or something that a later atom binds."""
 
 
 class Tables(Protocol):
@@ -128,7 +129,7 @@ def _lacking(count: int, facts: list[tuple[Value, ...]], relation: str, schedule
     first = min(facts, key=lambda fact: [(type(value).__name__, value) for value in fact])
     stage = schedule.stages[schedule.place[relation]].stage
     rules = [rule for rule in stage.rules if rule.head.relation == relation]
-    problem = next((found for rule in rules for found in _problems(rule, first)), _NO_AGGREGATE)
+    problem = next((found for rule in rules for found in _problems(rule, first)), _UNTOLD)
     names = (term.name for term in rules[0].head.terms if isinstance(term, Variable))
     shown = [f"{name} = {print_value(value)}" for name, value in zip(names, first) if not name.startswith("_:")]
     sentence = f"{problem.sentence}, for {', '.join(shown)}" if shown else problem.sentence
@@ -138,6 +139,10 @@ def _lacking(count: int, facts: list[tuple[Value, ...]], relation: str, schedule
 def _problems(rule: LoweredRule, fact: tuple[Value, ...]) -> Iterator[Problem]:
     """What values.py says about the values that an instance lacks, as far as its own columns tell."""
     known = {term: value for term, value in zip(rule.head.terms, fact) if isinstance(term, Variable)}
+    for literal in rule.body:
+        match literal:
+            case Comparison("=", Variable() as variable, Constant(value)):  # as of an aggregate over nothing
+                known.setdefault(variable, value)
     for literal in rule.body:
         if isinstance(literal, Comparison) and literal.op == UNDEFINED:
             left = literal.left

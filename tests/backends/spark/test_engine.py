@@ -120,10 +120,17 @@ def test_all_of_the_language_works_in_bulk(spark: SparkSession) -> None:
         _same_in_bulk(spark, program, facts).verify()  # type: ignore[arg-type]
 
 
-def test_errors_of_rules_cross_from_tasks_to_the_user(spark: SparkSession) -> None:
-    """A division by zero in an Arrow task is the user's mistake, not a failed job, and changes nothing."""
+def test_what_has_no_value_in_a_task_is_counted_or_refused(spark: SparkSession) -> None:
+    """A division by zero in an Arrow task fails no job: it makes no instance, and may refuse the update."""
     with driver(spark, BULK, partitions=1):
         engine = Engine("half(x / y) :- pair(x, y).", backend="spark", spark=spark)
+        change = engine.apply(insert={"pair": [(4, 2), (4, 0), ("a", 1)]})
+        assert set(engine["half"]) == {(2,)}
+        assert [(one.count, one.first) for one in change.stats.without_value.values()] == [
+            (2, "division by zero: 4 / 0, for x = 4, y = 0")
+        ]
+        engine.verify()
+        engine = Engine("half(x / y) :- pair(x, y).", backend="spark", spark=spark, arithmetic="refuse")
         engine.apply(insert={"pair": [(4, 2)]})
         with pytest.raises(EvaluationError) as caught:
             engine.apply(insert={"pair": [(4, 0)]})
