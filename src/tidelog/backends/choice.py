@@ -15,10 +15,12 @@ import os
 from typing import Any
 
 from tidelog.backends.backend import Backend
-from tidelog.errors import UsageError
+from tidelog.errors import PipelineError, UsageError
 from tidelog.maintenance.schedule import Schedule
 
 BACKENDS = ("local", "spark", "auto")
+SPARK_PACKAGES = ("pyspark", "py4j", "pandas")
+"""What the extra `spark` brings."""
 SHARE_OF_MEMORY = 0.5
 """The share of this machine's memory that facts may take."""
 BYTES_PER_VALUE = 40
@@ -34,10 +36,20 @@ def backend_named(name: str, spark: Any) -> Backend[Any]:  # noqa: ANN401 - a Sp
 
         return LocalBackend()
     if name == "spark":
-        from tidelog.backends.spark.backend import SparkBackend
+        try:
+            from tidelog.backends.spark.backend import SparkBackend
+        except ModuleNotFoundError as error:
+            raise without_spark(error) from error
 
         return SparkBackend(spark)
     raise UsageError.of("E811", f"there is no backend {name!r}", remedy=f"use one of: {', '.join(BACKENDS)}")
+
+
+def without_spark(error: ModuleNotFoundError) -> Exception:
+    """What to say when a package of the extra `spark` is not there; any other missing module is the error itself."""
+    if (error.name or "").partition(".")[0] not in SPARK_PACKAGES:
+        return error
+    return PipelineError.of("E708", f"{error.name} is not installed", remedy="pip install 'tidelog[spark]'")
 
 
 def fitting_backend(asked: str, values: int, memory: int | None = None) -> tuple[str, str]:

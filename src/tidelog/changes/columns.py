@@ -85,7 +85,7 @@ def normalise(array: pa.Array, where: str = "the column", first_row: int = 1) ->
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
         return array if pa.types.is_large_string(kind) else pc.cast(array, pa.large_string())
     if pa.types.is_null(kind):
-        return pa.array([], pa.int64())
+        return pa.nulls(0, pa.int64())
     return _nested(array, where, first_row)
 
 

@@ -148,7 +148,7 @@ def _one_by_one(array: Any, name: str, ask: Ask) -> Column:  # noqa: ANN401
     while part := list(islice(values, _PART)):
         ask(lambda part=part: _weight(part))  # type: ignore[misc]
         parts.append(from_values(part, name, len(parts) * _PART + 1))
-    return joined(parts) if parts else pa.array([], pa.int64())
+    return joined(parts) if parts else pa.nulls(0, pa.int64())
 
 
 def _is_missing(value: object) -> bool:
@@ -177,7 +177,7 @@ def _from_rows(source: object, relation: str, arity: int | None, ask: Ask) -> It
         yield tuple(checked(column, name, row) for name, column in zip(names, columns)), len(part)
         row += len(part)
     if row == 1:
-        yield tuple(pa.array([], pa.int64()) for _ in range(arity or 0)), 0
+        yield tuple(pa.nulls(0, pa.int64()) for _ in range(arity or 0)), 0
 
 
 def _checked_arity(rows: list[Any], relation: str, arity: int | None, first_row: int) -> int:

@@ -23,7 +23,8 @@ from tidelog.observe.logs import configure
 from tidelog.observe.notices import shown_on
 
 COMMANDS: tuple[str, ...] = (
-    "demo", "shell", "query", "init", "run", "materialize", "maintain", "state", "explain", "check", "graph", "bench",
+    "demo", "shell", "query", "init", "run", "materialize", "maintain", "state", "explain", "check", "graph", "warm",
+    "bench",
 )  # fmt: skip
 """The commands in the order in which `tidelog --help` lists them; each is a module of this package."""
 
@@ -56,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
-        return _we_failed(error)
+        return _without_extra(error) or _we_failed(error)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -98,6 +99,15 @@ def _reader_left() -> int:
     """`tidelog ... | head`: the reader has left, which is not an error; the interpreter's last flush goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return FINE
+
+
+def _without_extra(error: Exception) -> int:
+    """A command that needs Spark where it is not installed: which extra brings it. 0 if the error is another one."""
+    name = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
+    if name not in ("pyspark", "py4j", "pandas"):
+        return 0
+    print(f"E708  {name} is not installed\n  pip install 'tidelog[spark]'", file=sys.stderr)
+    return WRONG_INPUT
 
 
 def _we_failed(error: Exception) -> int:

@@ -11,20 +11,13 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
+from typing import TYPE_CHECKING
 
-from tidelog.analysis.components import components, strata
-from tidelog.analysis.doubts import single_variables, unfilled
-from tidelog.analysis.program_check import problems
-from tidelog.analysis.recursion import Recursion, is_linear, recursion
-from tidelog.analysis.types import relation_types
 from tidelog.cli import Subparsers
-from tidelog.errors import ProgramError
-from tidelog.language import directives
-from tidelog.language.read import DIALECTS, read_program
-from tidelog.language.terms import Program, atoms
-from tidelog.observe.notices import warn
-from tidelog.planning.description import describe
-from tidelog.planning.lowering import lower
+from tidelog.cli.options import add_dialect
+
+if TYPE_CHECKING:
+    from tidelog.language.terms import Program
 
 HEADINGS = ("relation", "columns", "kind", "rules", "facts", "component", "recursion", "stratum")
 
@@ -33,13 +26,18 @@ def register(subparsers: Subparsers) -> None:
     """Describe the command's arguments."""
     parser = subparsers.add_parser("check", help="print a program's problems, or a summary of its relations")
     parser.add_argument("files", nargs="+", metavar="FILE", help="a program")
-    parser.add_argument("--dialect", choices=DIALECTS, help="(default: by the file's ending)")
+    add_dialect(parser)
     parser.add_argument("--strict", action="store_true", help="warnings are errors")
     parser.add_argument("--plans", action="store_true", help="print the join plans too: drivers, orders, indexes")
 
 
 def run(args: argparse.Namespace) -> int:
     """Check each file; problems go to stderr, summaries to stdout."""
+    from tidelog.analysis.program_check import problems
+    from tidelog.errors import ProgramError
+    from tidelog.language import directives
+    from tidelog.language.read import read_program
+
     is_wrong = False
     for index, file in enumerate(args.files):
         try:
@@ -56,12 +54,23 @@ def run(args: argparse.Namespace) -> int:
             _doubt(program)
             print(("\n" if index else "") + summary(program, file))
             if args.plans and program.rules:
-                print("\nplans\n" + describe(lower(program.rules).stages))
+                print(f"\nplans\n{_plans(program)}")
     return 1 if is_wrong else 0
+
+
+def _plans(program: Program) -> str:
+    from tidelog.planning.description import describe
+    from tidelog.planning.lowering import lower
+
+    return describe(lower(program.rules).stages)
 
 
 def _doubt(program: Program) -> None:
     """Warn of variables that occur once, and of relations that resemble another name and that nothing here fills."""
+    from tidelog.analysis.doubts import single_variables, unfilled
+    from tidelog.language.terms import atoms
+    from tidelog.observe.notices import warn
+
     known = {*(rule.head.relation for rule in program.rules), *(fact.relation for fact in program.facts)}
     known |= {one.relation for one in program.declarations} | {relation for relation, _ in program.inputs}
     read = {atom.relation for rule in program.rules for literal in rule.body for atom, _ in atoms(literal)}
@@ -73,6 +82,8 @@ def _doubt(program: Program) -> None:
 
 def summary(program: Program, title: str) -> str:
     """The program's relations as a table: explicit ones first, then derived ones in order of evaluation."""
+    from tidelog.analysis.components import components, strata
+
     rows = _rows(program)
     level = strata(program.rules)
     counts = (
@@ -87,6 +98,10 @@ def summary(program: Program, title: str) -> str:
 
 
 def _rows(program: Program) -> list[tuple[str, ...]]:
+    from tidelog.analysis.components import components, strata
+    from tidelog.analysis.recursion import Recursion, is_linear, recursion
+    from tidelog.analysis.types import relation_types
+
     types = relation_types(program)
     rules = Counter(rule.head.relation for rule in program.rules)
     facts = Counter(fact.relation for fact in program.facts)

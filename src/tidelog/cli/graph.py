@@ -10,19 +10,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-from tidelog.analysis.hypergraph import hypergraph
 from tidelog.cli import Subparsers
-from tidelog.cli.drawing.diagram import Diagram, diagram
-from tidelog.cli.drawing.dot import dot
-from tidelog.cli.drawing.mermaid import mermaid
-from tidelog.cli.drawing.svg import svg
+from tidelog.cli.options import add_dialect
 from tidelog.errors import UsageError
-from tidelog.language.read import DIALECTS, read_program
 
-FORMATS: dict[str, Callable[[Diagram], str]] = {"svg": svg, "dot": dot, "mermaid": mermaid}
+FORMATS = ("svg", "dot", "mermaid")
 ENDINGS = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid"}
 
 MAX_ARROWS = 20_000
@@ -36,11 +30,18 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument("--format", choices=FORMATS, help="(default: by the ending of the output, else svg)")
     parser.add_argument("-o", "--output", metavar="OUT", help="where to write (default: stdout)")
     parser.add_argument("--title", help="(default: the file's name)")
-    parser.add_argument("--dialect", choices=DIALECTS, help="(default: by the file's ending)")
+    add_dialect(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the picture."""
+    from tidelog.analysis.hypergraph import hypergraph
+    from tidelog.cli.drawing.diagram import diagram
+    from tidelog.cli.drawing.dot import dot
+    from tidelog.cli.drawing.mermaid import mermaid
+    from tidelog.cli.drawing.svg import svg
+    from tidelog.language.read import read_program
+
     program = read_program(args.file, args.dialect)
     found = hypergraph(program.rules)
     arrows = len(found.positive) + len(found.negative)
@@ -49,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError.of("E807", sentence, remedy=f"draw a part of the program, up to {MAX_ARROWS} arrows")
     picture = diagram(found, args.title or Path(args.file).name)
     name = args.format or (ENDINGS.get(Path(args.output).suffix, "svg") if args.output else "svg")
-    text = FORMATS[name](picture)
+    text = {"svg": svg, "dot": dot, "mermaid": mermaid}[name](picture)
     if args.output is None:
         sys.stdout.write(text)
         return 0

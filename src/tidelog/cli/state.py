@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING
 
 from tidelog.cli import Subparsers
 from tidelog.errors import UsageError
-from tidelog.language.lexemes import spell_name
-from tidelog.planning.lowered import is_hidden
 
 if TYPE_CHECKING:
     from tidelog.state.fold import StoredFacts
@@ -76,6 +74,8 @@ def _listed(versions: Sequence[VersionInfo], last: int) -> Iterator[tuple[str, .
 
 
 def _print_version(stored: StoredState) -> None:
+    from tidelog.language.lexemes import spell_name
+
     info = stored.info
     batch = f", batch {info.origin}" if info.origin else ""
     print(
@@ -132,6 +132,8 @@ def _forget(directory: str, version: int) -> None:
 
 
 def _relation(stored: StoredState, name: str) -> StoredFacts:
+    from tidelog.language.lexemes import spell_name
+
     for facts in _users(stored):
         if facts.relation == name:
             return facts
@@ -141,6 +143,8 @@ def _relation(stored: StoredState, name: str) -> StoredFacts:
 
 def _users(stored: StoredState) -> list[StoredFacts]:
     """The user's relations, by name."""
+    from tidelog.planning.lowered import is_hidden
+
     return sorted((facts for facts in stored.relations if not is_hidden(facts.relation)), key=lambda one: one.relation)
 
 

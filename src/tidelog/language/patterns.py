@@ -14,15 +14,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
-_NOTHING = pa.array([""], pa.large_string())  # of no texts at all the pattern would not be read
+_NOTHING = ("",)
+"""Of no texts at all a pattern would not be read."""
 
 
 def matches(pattern: str, texts: Sequence[str]) -> list[bool]:
     """Whether the pattern describes the whole of each text; ValueError if it is no regular expression."""
-    return _run(_whole(pattern), pa.array(texts, pa.large_string()))
+    return _run(_whole(pattern), texts)
 
 
 def problem(pattern: str) -> str | None:
@@ -47,8 +45,12 @@ def _whole(pattern: str) -> str:
     return written
 
 
-def _run(pattern: str, texts: pa.Array) -> list[bool]:
+def _run(pattern: str, texts: Sequence[str]) -> list[bool]:
+    import pyarrow as pa  # here, because a program is read without it
+    import pyarrow.compute as pc
+
     try:
-        return pc.match_substring_regex(texts, pattern=pattern).to_pylist()  # type: ignore[no-any-return]
+        found = pc.match_substring_regex(pa.array(texts, pa.large_string()), pattern=pattern)
+        return found.to_pylist()  # type: ignore[no-any-return]
     except pa.ArrowInvalid as error:
         raise ValueError(str(error).removeprefix("Invalid regular expression: ")) from error

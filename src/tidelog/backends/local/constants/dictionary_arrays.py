@@ -38,7 +38,7 @@ class ConstantStore:
         self.heap: Array = np.zeros(1 << 14, np.uint8)
         self.offsets: Array = np.zeros(1024, np.int64)
         self.counters: Array = np.zeros(3, np.int64)
-        self._strings: pa.Array = pa.array([], pa.large_string())
+        self._strings: pa.Array = pa.nulls(0, pa.large_string())  # not `pa.array`, which imports pandas
         self.latch = RLock()
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ class ConstantStore:
                 scalar_table=_scalar_table(count, count - held, kinds, payloads),
                 string_table=_string_table(count, held, kinds, payloads, heap, offsets),
                 counters=np.array(counters, np.int64),
-                _strings=pa.array([], pa.large_string()),
+                _strings=pa.nulls(0, pa.large_string()),
             )
 
     def encode_scalars(self, kinds: Array, payloads: Array) -> Array:

@@ -20,6 +20,8 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from tidelog.backends.local.kernels.compiling import announce
+
 Array: TypeAlias = npt.NDArray[Any]
 
 Int: TypeAlias = Any
@@ -29,6 +31,8 @@ Float: TypeAlias = Any
 """A float inside a kernel."""
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
+
+announce()
 
 
 def compiled(function: Kernel) -> Kernel:

@@ -1,0 +1,92 @@
+"""`tidelog warm`: compile every kernel now, so that nobody waits for it later.
+
+What      : runs a little of everything that the compiled store does; what was compiled stays in the cache on disk.
+Idea      : Numba compiles a kernel for the types that it is called with, so the surest way to compile what will be used
+            is to use it: every kind of rule, value, aggregate and strategy, on few facts and on many.
+Invariant : a second run compiles nothing.
+Never     : no file of the user is touched.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from tidelog.cli import Subparsers
+
+_RULES = """
+path(x, y) :- edge(x, y).
+path(x, z) :- edge(x, y), path(y, z).
+closed(x, z) :- closed(x, y), closed(y, z).
+closed(x, y) :- edge(x, y), x < 60, y < 60.
+apart(x, y) :- node(x, _), node(y, _), x < y, y < 20, !path(x, y).
+sized(x, n, s, a, b, m, d) :- node(x, _), n = count : { edge(x, _) }, s = sum y : { edge(x, y) },
+    a = min y : { edge(x, y) }, b = max y : { edge(x, y) }, m = mean y : { edge(x, y) }, d = median y : { edge(x, y) }.
+shared(x, z) :- node(x, w), node(z, w), x != z, x < 40.
+label(x, cat(w, "-", w), strlen(w), substr(w, 0, 1)) :- node(x, w), match("n.*", w), contains("n", w).
+number(x, x + 1, x - 1, x * 2, x / 2, x % 3, x ^ 2, -x, min(x, 3), max(x, 3), abs(x)) :- node(x, _), x < 20.
+real(f, f * 1.5, f / 2.0) :- weight(_, f), f > 0.25.
+four(a, b, c, d) :- edge(a, b), edge(b, c), edge(c, d), a < 5.
+"""
+_STRATEGIES = ("recompute", "dred", "bf", "dred-mark", "bf-mark", "counting", "auto")
+_MANY = 6000
+
+
+def register(subparsers: Subparsers) -> None:
+    """Describe the command's arguments."""
+    subparsers.add_parser("warm", help="compile everything now, once per installation")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Use everything once."""
+    from tidelog.backends.local.kernels.compiling import counted
+
+    del args
+    started, compiled = time.perf_counter(), 0
+
+    def begun() -> None:
+        nonlocal compiled
+        compiled += 1
+        if sys.stderr.isatty():
+            print(f"\rcompiling, once per installation: {compiled} functions", end="", file=sys.stderr, flush=True)
+
+    with counted(begun):
+        for strategy in _STRATEGIES:
+            _use(strategy)
+    if compiled and sys.stderr.isatty():
+        print(file=sys.stderr)
+    seconds = time.perf_counter() - started
+    print(f"{compiled} functions compiled in {seconds:.1f} s" if compiled else "everything is compiled already")
+    return 0
+
+
+def _use(strategy: str) -> None:
+    """A small engine and, once, a larger one."""
+    from tidelog.engine import Engine
+
+    engine = Engine(_RULES, strategy=strategy)
+    engine.apply(insert=_facts(60))
+    engine.apply(delete={"edge": [(3, 4), (10, 11)]}, insert={"edge": [(3, 11)]})
+    engine.apply(add_rules="extra: far(x) :- path(1, x), !node(x, _).")
+    engine.apply(remove_rules=["extra"])
+    engine.apply(insert={"edge": [("a", "b")]}, delete={"node": [(1, "n1")]})
+    engine.query("path(1, x), n = count : { edge(x, _) }, !node(x, 'n3')")
+    engine.verify()
+    if strategy in ("auto", "counting"):
+        larger = Engine("p(x, y) :- e(x, y).\np(x, z) :- e(x, y), p(y, z), z < 40.\nq(x) :- p(x, _), !e(_, x).")
+        larger.strategy = strategy
+        larger.apply(insert={"e": [(number, (number * 7) % _MANY) for number in range(_MANY)]})
+        larger.apply(delete={"e": [(number, (number * 7) % _MANY) for number in range(0, _MANY, 3)]})
+        larger["p"].to_arrow()
+
+
+def _facts(count: int) -> dict[str, Any]:
+    """A chain with shortcuts, names and weights."""
+    edges = [(number, number + 1) for number in range(count)] + [(number, number + 5) for number in range(0, count, 7)]
+    return {
+        "edge": edges,
+        "node": [(number, f"n{number % 9}") for number in range(count)],
+        "weight": [(number, number / 7) for number in range(count)],
+    }

