@@ -58,7 +58,7 @@ class Attempt:
         """Do the update in the backend; facts written among rules are `inline`."""
         started = time.perf_counter()
         backend = self.backend
-        backend.watch(budget)
+        backend.begin(budget)
         gone = {name: backend.find(name, facts, self.arity(name)) for name, facts in delete.items()}
         missed = backend.missed
         come = self._interned(insert)

@@ -336,7 +336,7 @@ class Engine:
         if program is not before.program:
             checked = check(program, before.checked)
             arities.agree(program, self._stored_arity, checked.fresh)
-            budget.check_time()
+            budget.ask_time()
             book = before.turned(checked)
         version = self.version + 1
 

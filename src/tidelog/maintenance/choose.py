@@ -52,10 +52,10 @@ looking further. Example: 300 facts with one derivation each cost 1,200, less th
 other way takes: one to find what is in doubt, one to check it, one to insert. Halved: 16 choices, work as before.
 Doubled: none."""
 WORTH = 200_000
-"""What deriving a stage anew must cost for counts to be worth their memory: 4 ms. The stages of the report `streams`
-are below, the large ones of `deletions` above. Halved, doubled: no choice."""
+"""What deriving a stage anew must cost for counts to be worth their memory: 4 ms. The stages of the report streams
+are below, the large ones of deletions above. Halved, doubled: no choice."""
 PRICE = 5
-"""How many recomputations it costs to begin counting. In the report `batches` the first materialisation with counts
+"""How many recomputations it costs to begin counting. In the report batches the first materialisation with counts
 takes 3 to 5 times as long as without them (LUBM), 4 times (rand1k), 8 times (rmat1k). Halved: 15 choices; UOBM-like
 begins to count and does not win it back in 24 updates: 2.5 times the work. Doubled: 24 choices; counting begins
 later."""

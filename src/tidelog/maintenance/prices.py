@@ -30,7 +30,8 @@ class Prices:
     1."""
     swift: float
     """The share of a round's price that is left when the store makes it in one call with the round before: the same
-    chain with `several_rounds`, 0.5 to 1.2 us, 2 to 5 %; 10 % leaves room for the call itself. Halved 1, doubled 1."""
+    chain with rounds in one call, 0.5 to 1.2 us, 2 to 5 %; 10 % leaves room for the call itself. Halved 1, doubled
+    1."""
     fact: float
     """A fact of a stage that is derived anew: it is marked several times, and stored if it was not there. A copied
     relation of 500,000 facts takes next to nothing more when it is derived again, and 7 for each when it is first

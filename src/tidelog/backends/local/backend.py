@@ -110,18 +110,18 @@ class LocalBackend:
         kept += [scheduled.recurring for scheduled in schedule.stages]
         self.store.keep(kept)
 
-    def watch(self, budget: Budget) -> None:
-        """Charge further work to this budget."""
+    def begin(self, budget: Budget) -> None:
+        """An update begins: from now on this budget is asked whether to go on."""
         limits = budget.limits
 
-        def charge() -> None:
-            budget.check_time()
+        def ask_budget() -> None:
+            budget.ask_time()
             if limits.facts is not None or budget.watcher is not None:
-                budget.check_facts(sum(relation.size for relation in self.store.relations.values()))
+                budget.ask_facts(sum(relation.size for relation in self.store.relations.values()))
             if limits.bytes is not None:
-                budget.check_bytes(self.store.nbytes)
+                budget.ask_bytes(self.store.nbytes)
 
-        self.store.on_progress = charge
+        self.store.ask_budget = ask_budget
         self.missed = 0
         self._note_constants()
 

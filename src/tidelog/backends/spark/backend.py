@@ -123,8 +123,8 @@ class SparkBackend:
             return facts, np.zeros((min(size, 1), 0), np.int32)
         return facts, self.store.constants.local_of(frames.to_ids(table, frames.names(arity)))
 
-    def watch(self, budget: Budget) -> None:
-        """Charge further work to this budget, and stop what would fill the driver."""
+    def begin(self, budget: Budget) -> None:
+        """An update begins: from now on this budget is asked, and what would fill the driver is stopped."""
         self._jobs.begin()
         self.missed = 0
         self._jobs.require_session()
@@ -132,17 +132,17 @@ class SparkBackend:
         store.freshen()
         store.bulk.stats = []
 
-        def charge() -> None:
-            budget.check_time()
+        def ask_budget() -> None:
+            budget.ask_time()
             if budget.limits.facts is not None or budget.watcher is not None:
-                budget.check_facts(store.committed.facts + store.grown)
+                budget.ask_facts(store.committed.facts + store.grown)
             if budget.limits.bytes is not None:
-                budget.check_bytes(store.near.nbytes)
+                budget.ask_bytes(store.near.nbytes)
             if store.supply.held > 2 * store.capacity.facts:
                 raise TooLargeError.about("all relations", store.capacity.facts, "raise spark.tidelog.driver.facts")
 
-        store.near.on_progress, store.bulk.limits = charge, budget.limits
-        self._jobs.on_progress = budget.check_time
+        store.near.ask_budget, store.bulk.limits = ask_budget, budget.limits
+        self._jobs.ask_budget = budget.ask_time
 
     def prepare(self) -> None:
         """Write what changed, beside what readers see."""
