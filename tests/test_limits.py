@@ -19,14 +19,14 @@ class Clock:
 def test_a_budget_allows_its_limit_and_refuses_one_more():
     """Limits are inclusive: a program that needs exactly what was allowed must run."""
     budget = Budget(Limits(facts=10, rounds=2, bytes=1000))
-    budget.check_facts(10)
-    budget.check_bytes(1000)
-    budget.charge_round()
-    budget.charge_round()
+    budget.ask_facts(10)
+    budget.ask_bytes(1000)
+    budget.ask_round()
+    budget.ask_round()
     for code, spend in [
-        ("E401", lambda: budget.check_facts(11)),
-        ("E402", budget.charge_round),
-        ("E404", lambda: budget.check_bytes(1001)),
+        ("E401", lambda: budget.ask_facts(11)),
+        ("E402", budget.ask_round),
+        ("E404", lambda: budget.ask_bytes(1001)),
     ]:
         with pytest.raises(BudgetError) as caught:
             spend()
@@ -41,29 +41,29 @@ def test_time_runs_from_the_budget_not_from_the_limits():
     clock.now += 5.5
     second = Budget(limits, clock)
     with pytest.raises(BudgetError) as caught:
-        first.check_time()
+        first.ask_time()
     assert caught.value.code == "E403"
-    second.check_time()
+    second.ask_time()
     assert second.seconds == 0
 
 
 def test_a_round_also_looks_at_the_clock():
-    """A fixpoint that only charges rounds must still end when its time is over."""
+    """A fixpoint that only asks for rounds must still end when its time is over."""
     clock = Clock()
     budget = Budget(Limits(seconds=1), clock)
-    budget.charge_round()
+    budget.ask_round()
     clock.now += 2
     with pytest.raises(BudgetError) as caught:
-        budget.charge_round()
+        budget.ask_round()
     assert caught.value.code == "E403"
 
 
 def test_no_limit_means_no_limit():
-    """The default budget refuses nothing, whatever is charged, and still keeps count."""
+    """The default budget refuses nothing, whatever is asked, and still keeps count."""
     budget = Budget()
-    budget.check_facts(10**18)
-    budget.check_bytes(10**18)
-    budget.charge_round(10**9)
+    budget.ask_facts(10**18)
+    budget.ask_bytes(10**18)
+    budget.ask_round(10**9)
     assert budget.rounds == 10**9
 
 

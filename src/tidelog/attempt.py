@@ -65,7 +65,7 @@ class Attempt:
         """Do the update in the backend; facts written among rules are `inline`."""
         started = time.perf_counter()
         backend = self.backend
-        backend.watch(budget)
+        backend.begin(budget)
         types = self.after.types
         gone = {name: backend.find(name, facts, types(name), self.arity(name)) for name, facts in delete.items()}
         missed = backend.missed

@@ -330,7 +330,7 @@ class Engine:
         if program is not before.program:
             checked = check(program, before.checked)
             arities.agree(program, self._stored_arity, checked.fresh)
-            budget.check_time()
+            budget.ask_time()
             book = before.turned(checked)
         fresh = came_and_went(before.program.rules, program.rules)[0] if book is not before else ()
         self._notices.look(insert, fresh, book, self._backend.relations, self._backend.store.size)

@@ -29,7 +29,7 @@ class Foresight:
     ) -> Callable[[], None]:
         """Mark what an update will delete, in the place of what was marked before."""
         forget = self.forget(backend)
-        backend.watch(budget)
+        backend.begin(budget)
         gone = {name: backend.find(name, facts, book.types(name), None) for name, facts in upcoming.delete.items()}
         found = marking.look_ahead(backend.store, book.schedule, gone, passes_on=passes_on)
 

@@ -1,10 +1,12 @@
 """Budgets: how much a run may use before it is stopped.
 
-What      : `Limits` says how many facts, rounds, seconds and bytes are allowed; a `Budget` is charged by one run.
+What      : `Limits` says how many facts, rounds, seconds and bytes are allowed; a `Budget` is what one run asks.
 Idea      : a hostile or unlucky program ends in a named error with the last good version intact, not in a dead machine.
-Invariant : a check either returns, or raises a `BudgetError` with the code of that budget: E401 facts, E402 rounds,
+            One verb everywhere: the budget is *asked* whether to go on (`ask_round`, `ask_time`, ...), and code that
+            knows no budget is given a function, ask_budget, to call.
+Invariant : asking either returns, or raises a `BudgetError` with the code of that budget: E401 facts, E402 rounds,
             E403 seconds, E404 bytes. A budget never changes anything but its own account.
-Never     : no knowledge of rules, facts or backends; whoever does the work counts it and asks here.
+Never     : no knowledge of rules, facts or backends: the code that does the work counts it and asks here.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ class Limits:
 
 
 class Budget:
-    """The account of one run: it starts its clock when it is made, and is charged while the run goes on."""
+    """The account of one run: its clock starts when it is made, and it is asked while the run goes on."""
 
     def __init__(
         self,
@@ -72,29 +74,29 @@ class Budget:
         """Seconds since the run began."""
         return self._clock() - self._started
 
-    def charge_round(self, count: int = 1) -> None:
-        """Pay for `count` rounds; raise E402 when they are used up, or E403 when the time is."""
+    def ask_round(self, count: int = 1) -> None:
+        """Ask for `count` more rounds; raise E402 when they are used up, or E403 when the time is."""
         self.rounds += count
         allowed = self.limits.rounds
         if allowed is not None and self.rounds > allowed:
             raise _used_up("E402", f"the fixpoint needs more than the {allowed} rounds allowed", "rounds")
-        self.check_time()
+        self.ask_time()
 
-    def check_facts(self, facts: int) -> None:
-        """Raise E401 when the run holds more facts than allowed; whoever watches is told how many there are."""
+    def ask_facts(self, facts: int) -> None:
+        """Raise E401 when the run holds more facts than allowed; the watcher, if there is one, is told how many."""
         if self.watcher is not None:
             self.watcher(facts)
         allowed = self.limits.facts
         if allowed is not None and facts > allowed:
             raise _used_up("E401", f"{facts:,} facts are more than the {allowed:,} allowed", "facts")
 
-    def check_time(self) -> None:
+    def ask_time(self) -> None:
         """Raise E403 when the run has taken longer than allowed."""
         allowed = self.limits.seconds
         if allowed is not None and self.seconds > allowed:
             raise _used_up("E403", f"the run took {self.seconds:.1f} of the {allowed:g} seconds allowed", "seconds")
 
-    def check_bytes(self, size: int) -> None:
+    def ask_bytes(self, size: int) -> None:
         """Raise E404 when the run uses more memory than allowed."""
         allowed = self.limits.bytes
         if allowed is not None and size > allowed:

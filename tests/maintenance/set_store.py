@@ -20,7 +20,7 @@ from tidelog.reference.evaluation import Instance, head_bound, instances
 from tidelog.reference.facts import Bound, FactSet, GroundFact, Union, from_fact, from_key, to_fact, to_key
 
 Facts = dict[GroundFact, None]
-LASTING = Mark.OLD | Mark.NOW | Mark.WAS_EXPLICIT | Mark.EXPLICIT | Mark.MARKED | Mark.POSITIVE
+LASTING = Mark.OLD | Mark.NOW | Mark.WAS_EXPLICIT | Mark.EXPLICIT | Mark.FORESEEN | Mark.POSITIVE
 
 
 class Filtered:

@@ -65,11 +65,11 @@ class SuppliedStore(ValueStore):
 
     def commit(self) -> None:
         relations = self.relations.values()
-        has_marks = any(len(one.restrict(one.journal, View(Mark.MARKED))) for one in relations)
+        has_foreseen = any(len(one.restrict(one.journal, View(Mark.FORESEEN))) for one in relations)
         changed = {name: self._changed(name) for name, one in self.relations.items() if len(one.journal)}
         super().commit()
         self.source.relations |= changed
-        if not has_marks:
+        if not has_foreseen:
             self.clear()
             self.supply.reset()
             super().commit()

@@ -9,7 +9,7 @@ from tidelog.maintenance.prices import Prices
 from tidelog.maintenance.versions import TRANSIENT
 from tidelog.planning.views import NO_MARKS, NOW, OLD, Mark, View
 
-LOOK_AHEAD = View(Mark.MARKED)
+LOOK_AHEAD = View(Mark.FORESEEN)
 
 
 def stored(store):
@@ -17,7 +17,7 @@ def stored(store):
     facts = store.intern("p", [(1,), (2,), (3,)])
     store.mark(facts, add=Mark.NOW)
     store.mark(store.intern("p", [(1,)]), add=Mark.EXPLICIT)
-    store.mark(store.intern("p", [(3,)]), add=Mark.MARKED)
+    store.mark(store.intern("p", [(3,)]), add=Mark.FORESEEN)
     store.commit()
     return facts
 
@@ -56,7 +56,7 @@ def test_rollback_restores_versions_counts_and_ranks(name: str) -> None:
     views = (OLD, NOW, View(Mark.EXPLICIT), View(Mark.WAS_EXPLICIT), View(Mark.OLD, TRANSIENT))
     before = [seen(store, view) for view in views]
     facts = store.intern("p", [(1,), (2,), (3,), (5,)])
-    store.mark(facts, add=TRANSIENT | Mark.EXPLICIT, remove=Mark.NOW | Mark.MARKED)
+    store.mark(facts, add=TRANSIENT | Mark.EXPLICIT, remove=Mark.NOW | Mark.FORESEEN)
     store.rank(facts, None)
     store.stop_counting({"p"})
     store.rollback()

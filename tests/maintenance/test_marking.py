@@ -12,7 +12,7 @@ from tidelog.planning.views import Mark, View
 
 PATHS = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."
 CHAIN = [(step, step + 1) for step in range(8)]
-MARKED = View(Mark.MARKED)
+FORESEEN = View(Mark.FORESEEN)
 
 
 def deletion(*edges) -> Update:
@@ -56,7 +56,7 @@ def test_marks_are_gone_after_the_update_they_were_made_for():
     """Stale marks would put facts in doubt for ever, and hide deletions that were never followed."""
     engine, _ = run("dred-mark", SetStore(), UPDATES[:2], announced=[*UPDATES[:2]])
     assert engine.foreseen is None
-    assert not engine.store.select(["edge", "path"], MARKED)
+    assert not engine.store.select(["edge", "path"], FORESEEN)
 
 
 def test_marks_do_not_survive_a_change_of_rules():
@@ -68,10 +68,10 @@ def test_marks_do_not_survive_a_change_of_rules():
         upcoming=[Update(), Update(delete=(("q", (1,)),))],
     )
     engine.apply(insert={"q": [(3,)]})
-    assert len(engine.store.select(["q", "p"], MARKED)) == 2
+    assert len(engine.store.select(["q", "p"], FORESEEN)) == 2
     change = engine.apply(delete={"q": [(1,)]}, remove_rules=["a"])
     assert sorted(change.deleted["t"]) == [(1,), (2,), (3,)]
-    assert not engine.store.select(["q", "p"], MARKED)
+    assert not engine.store.select(["q", "p"], FORESEEN)
 
 
 def test_a_refused_update_leaves_the_marks_of_the_next():

@@ -40,11 +40,11 @@ class Backend(Protocol[F]):
 
     @property
     def jobs(self) -> int:
-        """How many Spark jobs ran since `watch`; 0 where there is no Spark."""
+        """How many Spark jobs ran since `begin`; 0 where there is no Spark."""
 
     @property
     def missed(self) -> int:
-        """How many distinct facts `find` was asked for and did not find since `watch`."""
+        """How many distinct facts `find` was asked for and did not find since `begin`."""
 
     def arity(self, relation: str) -> int | None:
         """The number of columns of a stored relation, None if it is not stored."""
@@ -61,8 +61,8 @@ class Backend(Protocol[F]):
     def use(self, schedule: Schedule) -> None:
         """From now on these rules are maintained; what was prepared for others may be forgotten."""
 
-    def watch(self, budget: Budget) -> None:
-        """Charge further work to this budget."""
+    def begin(self, budget: Budget) -> None:
+        """An update begins: from now on this budget is asked whether to go on."""
 
     def charge(self) -> None:
         """Ask the budget whether to commit: seconds, facts and bytes as they are now."""

@@ -66,8 +66,8 @@ def read_folder(
     with progress.stage("reading facts", unit="facts") as advance:
         for source in sources:
             size += source.path.stat().st_size if source.path.is_file() else 0
-            budget.check_bytes(size)
-            budget.check_time()
+            budget.ask_bytes(size)
+            budget.ask_time()
             has_header = header or source.options.header
             if not has_header:
                 _doubt_header(source, program)

@@ -52,5 +52,5 @@ def maintain(task: Task[F], strategy: Strategy, store: BulkStore) -> None:
             remedy="use the strategy auto, bf or dred",
         )
     task.store.stop_counting(task.stage.relations)
-    facts = store.rebuild(task.stage, task.budget.charge_round)
+    facts = store.rebuild(task.stage, task.budget.ask_round)
     task.counters.choices.append(StrategyChoice(task.stage.name, Recompute.name, Reason.BULK, facts))

@@ -1,18 +1,22 @@
 """Which strategy for which stage in which update.
 
 Idea       : published measurements show that no strategy wins everywhere. A stage remembers what its attempts cost for
-             deletions of a magnitude (costs.py); the cheapest is tried first, each strategy once, and only for so long.
-             Where nothing is remembered, the derivations per fact decide: where facts have few, other proofs are rare
-             and overdeletion wastes little; where they have many, looking for another proof pays.
+             deletions of a magnitude (costs.py). The cheapest is tried first, each strategy once, and each only until
+             it has spent its allowance. Where nothing is remembered, the derivations per fact decide: where facts have
+             few, other proofs are rare and overdeletion wastes little; where they have many, looking for another proof
+             pays.
 Source     : the equilibrium point of Motik et al. 2015, section 5, is where recomputation wins. When to begin and when
              to end counting is the problem of renting or buying skis (Karlin et al. 1988), in both directions.
 Invariant  : an attempt that exceeds its allowance is cut off, undone inside the stage (OLD is what no attempt changes),
-             and the next one begins; the last is recomputation, which has no limit. An allowance without counts is two
-             thirds of a recomputation, so that a strategy that was wrongly given up for good would have won a factor of
-             1.5 at most. The result does not depend on the choice.
+             and the next one begins; the last is recomputation, which has no limit. The result does not depend on the
+             choice.
 Departures : counts have to be there before the deletion, so counting is bought and not tried. An account per stage
              says by how much counting is ahead: deletions raise it and insertions lower it. A stage begins to count
              when the account reaches the price, and ends when it is empty.
+
+Every constant below says where it comes from, and what changes when it is halved or doubled: how many of the 802
+choices of `python -m benchmarks.maintenance.sensitivity`, and how much work in a case where it matters. Costs are in
+derivations (prices.py), reports are those of `python -m benchmarks.maintenance`.
 """
 
 from __future__ import annotations
@@ -34,21 +38,36 @@ from tidelog.maintenance.versions import TRANSIENT
 from tidelog.planning.views import ANY, DELETED, INSERTED, Mark
 
 SHARE = 2 / 3
-"""How much of a recomputation an attempt may spend."""
+"""How much of a recomputation an attempt may spend. So an attempt that is given up makes a deletion 1.67 times as dear
+as recomputation at most, and a strategy that is given up for good would have won a factor of 1.5 at most. Halved: 17
+choices; more attempts are cut off, until UOBM-like begins to count: 3.1 times the work. Doubled: 10 choices, 4 % less
+work, but a vain attempt may then cost 1.33 recomputations."""
 SPARSE = 3.0
-"""With fewer derivations per fact overdeletion is tried before checking."""
+"""With fewer derivations per fact overdeletion is tried before checking. Overdeletion is the faster one in the reports
+where stages have 0.7 (LUBM), 1 to 2 (chains) and 2.3 (rmat1k) derivations per fact, checking where they have 11
+(UOBM-like) and more (cliques: one for every vertex). Halved: 17 choices, all in random graphs. Doubled: none."""
 TRIFLE = 3
-"""A stage whose facts are derived for so many rounds' worth is not worth another thought."""
+"""If deriving a stage anew costs less than this many rounds (without its own rounds), it is derived anew without
+looking further. Example: 300 facts with one derivation each cost 1,200, less than one round. Three rounds is what any
+other way takes: one to find what is in doubt, one to check it, one to insert. Halved: 16 choices, work as before.
+Doubled: none."""
 WORTH = 200_000
-"""What deriving a stage must cost for counts to be worth their memory."""
+"""What deriving a stage anew must cost for counts to be worth their memory: 4 ms. The stages of the report streams
+are below, the large ones of deletions above. Halved, doubled: no choice."""
 PRICE = 5
-"""How many recomputations it costs to begin counting."""
+"""How many recomputations it costs to begin counting. In the report batches the first materialisation with counts
+takes 3 to 5 times as long as without them (LUBM), 4 times (rand1k), 8 times (rmat1k). Halved: 15 choices; UOBM-like
+begins to count and does not win it back in 24 updates: 2.5 times the work. Doubled: 24 choices; counting begins
+later."""
 PATIENCE = 1.0
-"""Counting begins when its absence has cost so many times the price."""
+"""Counting begins when its absence has cost this many times the price. With 1 at most twice as much is lost as by
+knowing the future (Karlin et al. 1988). Halved: as half the PRICE, 2.8 times the work. Doubled: as twice the PRICE."""
 COUNTING_SHARE = 0.8
-"""The part of a counted insertion that counting adds."""
+"""The part of a counted insertion that counting adds: if it costs PRICE times as much, 1 - 1 / PRICE. Halved: none.
+Doubled: 12 choices; counting begins later or ends sooner, for the same work."""
 CURIOSITY = 4
-"""A strategy that is not known is not worth trying where a known one takes no more than so many rounds' worth."""
+"""Where the cheapest known strategy takes fewer than this many rounds, the others are not tried: an attempt takes three
+(see TRIFLE), so there is nothing to win. Halved: one choice. Doubled: 8 choices, 8 % more work in rmat1k."""
 
 _BF, _DRED, _RECOMPUTE, _COUNTING = BackwardForward(), DRed(), Recompute(), Counting()
 

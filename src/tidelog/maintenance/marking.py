@@ -66,8 +66,8 @@ class Foreseen(Generic[F]):
 
     def clear(self, store: Store[F]) -> None:
         """Forget what was foreseen."""
-        store.mark(self.origins, remove=Mark.MARKED)
-        store.mark(self.heads, remove=Mark.MARKED)
+        store.mark(self.origins, remove=Mark.FORESEEN)
+        store.mark(self.heads, remove=Mark.FORESEEN)
 
 
 def look_ahead(store: Store[F], schedule: Schedule, delete: Mapping[str, F], *, passes_on: bool) -> Foreseen[F]:
@@ -77,7 +77,7 @@ def look_ahead(store: Store[F], schedule: Schedule, delete: Mapping[str, F], *, 
     going = {relation: store.restrict(facts, View(Mark.EXPLICIT)) for relation, facts in delete.items()}
     origins = {relation: facts for relation, facts in going.items() if relation not in schedule.place and facts}
     doomed = store.union(origins.values())
-    store.mark(doomed, add=Mark.MARKED)
+    store.mark(doomed, add=Mark.FORESEEN)
     readers = {number for relation in origins for number in schedule.readers[relation]}
     heads = [_reach(store, schedule.stages[number], doomed, passes_on=passes_on) for number in sorted(readers)]
     found = store.union(heads)
@@ -103,6 +103,6 @@ def _reach(store: Store[F], scheduled: Scheduled, doomed: F, *, passes_on: bool)
         store.mark(heads, add=Mark.DELTA)
         driving = heads
     found = store.union(everything)
-    store.mark(found, add=Mark.MARKED, remove=Mark.NEXT)
+    store.mark(found, add=Mark.FORESEEN, remove=Mark.NEXT)
     store.mark(store.union([found, doomed]), remove=Mark.DELTA | Mark.CHECKED)
     return found

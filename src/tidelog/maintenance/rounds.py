@@ -37,7 +37,7 @@ def sweep(task: Task[F], stage: Stage, driving: F, matching: Matching, heads: Vi
             driving = new
         else:
             new, driving, rounds = done
-            task.budget.charge_round(rounds - 1)
+            task.budget.ask_round(rounds - 1)
             task.counters.add("swift rounds", rounds - 1)
         found.append(new)
     return store.union(found, disjoint=True)

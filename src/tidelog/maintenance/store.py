@@ -12,7 +12,7 @@ Contract  : 1. `derive` enumerates every rule instance with a driving fact exact
                its matching name them.
             4. `commit` makes OLD = NOW and WAS_EXPLICIT = EXPLICIT and forgets facts that are not NOW; `rollback` makes
                NOW = OLD and EXPLICIT = WAS_EXPLICIT and restores counts and ranks. Both take every other mark except
-               look-ahead's (MARKED, POSITIVE), which stay until they are taken (marking.py). `Facts` stay valid until
+               look-ahead's (FORESEEN, POSITIVE), which stay until they are taken (marking.py). `Facts` stay valid until
                a `commit` that forgets some. (Asserted for every store: tests/maintenance/test_contract.py.)
             5. `supported` and `expand` try a fact's instances in the order of the stage's rules, and body facts in the
                order in which they were stored: what was derived early has short proofs.
@@ -67,10 +67,10 @@ class BulkStore(Protocol):
     def is_large(self, relations: Iterable[str]) -> bool:
         """Whether a large change goes through one of the relations in this transaction."""
 
-    def rebuild(self, stage: Stage, charge: Callable[[], None]) -> int:
+    def rebuild(self, stage: Stage, ask_budget: Callable[[], None]) -> int:
         """Derive the stage's NOW from its explicit facts and what is NOW below; the number of its facts.
 
-        `charge` is called once per round.
+        `ask_budget` is called once per round.
         """
 
 

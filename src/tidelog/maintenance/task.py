@@ -97,7 +97,7 @@ class Task(Generic[F]):
 
     def round(self, driving: int = 0) -> None:
         """Pay for a round that this many facts drive; raises when the budget or the attempt's allowance is used up."""
-        self.budget.charge_round()
+        self.budget.ask_round()
         self.cut_off(driving)
 
 

@@ -3,7 +3,7 @@
 What      : a fact carries a few marks (bits); a view is the set of facts with some marks and without others.
 Idea      : the papers write a maintenance step as rules whose atoms are matched in different sets of facts,
             `H^A <- B1^(I\\N), ..., Bi^N, ..., Bn^I` (Motik et al. 2015, section 3); sets are bits on a fact.
-Invariant : outside a transaction a fact has OLD = NOW and WAS_EXPLICIT = EXPLICIT, and no other mark except MARKED
+Invariant : outside a transaction a fact has OLD = NOW and WAS_EXPLICIT = EXPLICIT, and no other mark except FORESEEN
             and POSITIVE, which may outlive an update (look-ahead).
 Never     : no data here; a backend decides how marks are stored.
 """
@@ -15,7 +15,7 @@ from enum import IntFlag
 
 
 class Mark(IntFlag):
-    """The sets that a fact can be in. What look-ahead leaves for the next update (MARKED) is one of them."""
+    """The sets that a fact can be in. What look-ahead leaves for the next update (FORESEEN) is one of them."""
 
     OLD = 1 << 0  #: in the materialisation before this update
     NOW = 1 << 1  #: in the materialisation as far as it is known
@@ -28,7 +28,7 @@ class Mark(IntFlag):
     DELAYED = 1 << 8  #: Y: derivable from proved facts, but not checked
     DISPROVED = 1 << 9  #: S: checked, and no proof exists
     EXPANDED = 1 << 10  #: every support of the fact has been looked at
-    MARKED = 1 << 11  #: the next update will (over)delete it
+    FORESEEN = 1 << 11  #: the next update will (over)delete it
     POSITIVE = 1 << 12  #: deleted by this update, inserted again by the next
     TOUCHED = 1 << 13  #: the store's own: already in the journal of this transaction
     CANDIDATE = 1 << 14  #: the strategy's own, for one schedule step

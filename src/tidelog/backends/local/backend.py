@@ -76,7 +76,7 @@ class LocalBackend:
             row += len(part)
             for few in declared.parts(_PART):
                 found.append(self.store.intern(relation, self.encoded(few)))
-                self.store.on_progress()
+                self.store.ask_budget()
         return found[0] if len(found) == 1 else self.store.union(found)
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
@@ -84,7 +84,7 @@ class LocalBackend:
         columns = as_asked(self.given(source, relation, arity), types)
         encoded = [self.store.dictionary.lookup(column) for column in columns.columns]
         table = _stacked(encoded, len(columns))
-        self.store.on_progress()
+        self.store.ask_budget()
         found = self.store.find(relation, table)  # of a constant that is nowhere the number is -1, and is not found
         if len(found) < len(columns):
             are_strange = np.any(table < 0, axis=1)
@@ -109,23 +109,23 @@ class LocalBackend:
         kept += [scheduled.recurring for scheduled in schedule.stages]
         self.store.keep(kept)
 
-    def watch(self, budget: Budget) -> None:
-        """Charge further work to this budget."""
+    def begin(self, budget: Budget) -> None:
+        """An update begins: from now on this budget is asked whether to go on."""
         limits = budget.limits
 
-        def charge() -> None:
-            budget.check_time()
+        def ask_budget() -> None:
+            budget.ask_time()
             if limits.facts is not None or budget.watcher is not None:
-                budget.check_facts(sum(relation.size for relation in self.store.relations.values()))
+                budget.ask_facts(sum(relation.size for relation in self.store.relations.values()))
             if limits.bytes is not None:
-                budget.check_bytes(self.store.nbytes)
+                budget.ask_bytes(self.store.nbytes)
 
         def ask(weight: Callable[[], int]) -> None:
-            budget.check_time()
+            budget.ask_time()
             if limits.bytes is not None:
-                budget.check_bytes(self.store.nbytes + weight())
+                budget.ask_bytes(self.store.nbytes + weight())
 
-        self.store.on_progress, self.ask, self._budget = charge, ask, budget
+        self.store.ask_budget, self.ask, self._budget = ask_budget, ask, budget
         self.missed = 0
         self._note_constants()
 
@@ -135,10 +135,10 @@ class LocalBackend:
     def charge(self) -> None:
         """Ask the budget whether to commit. Facts that were stored before, and are facts again, count only here."""
         store = self.store
-        store.on_progress()
+        store.ask_budget()
         if self._budget.limits.facts is not None:
             growth = len(store.touched(store.relations, INSERTED)) - len(store.touched(store.relations, DELETED))
-            self._budget.check_facts(sum(relation.alive for relation in store.relations.values()) + growth)
+            self._budget.ask_facts(sum(relation.alive for relation in store.relations.values()) + growth)
 
     def commit(self) -> None:
         """Make the version NOW the one that readers see."""

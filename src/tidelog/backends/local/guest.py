@@ -49,7 +49,7 @@ class Guest(LocalBackend):
 def visit(host: LocalBackend, budget: Budget) -> Iterator[Guest]:
     """A guest for the time of the block, charged to a budget."""
     guest = Guest(host)
-    guest.watch(budget)
+    guest.begin(budget)
     try:
         yield guest
     finally:

@@ -61,13 +61,13 @@ class LocalStore:
     # -- for the engine --------------------------------------------------------------------------------------------
 
     @property
-    def on_progress(self) -> Callable[[], None]:
+    def ask_budget(self) -> Callable[[], None]:
         """Called while work goes on; raises when a budget is used up."""
-        return self._runner.on_progress
+        return self._runner.ask_budget
 
-    @on_progress.setter
-    def on_progress(self, ask: Callable[[], None]) -> None:
-        self._runner.on_progress = ask
+    @ask_budget.setter
+    def ask_budget(self, ask_budget: Callable[[], None]) -> None:
+        self._runner.ask_budget = ask_budget
 
     @property
     def published(self) -> Mapping[str, Relation]:
@@ -217,9 +217,9 @@ class LocalStore:
         crew = self._preparation(stage).crew(name, Driver.LITERAL, matching)
         if crew.bundle is None or crew.others or crew.bundle.scans or crew.bundle.heads != {name}:
             return None
-        self.on_progress()
+        self.ask_budget()
         swept = sweep(crew.bundle, self.relations[name], rows, heads, passing, self._runner.scratch)
-        self.on_progress()
+        self.ask_budget()
         for key, count in swept.hits:
             self.derivations[key, phase] += count
         return (
@@ -380,7 +380,7 @@ class LocalStore:
     def _driven(
         self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching
     ) -> Iterator[tuple[Executable, Array]]:
-        return calls.driven(self._preparation(stage), self.relations, driving, blocking, matching, self.on_progress)
+        return calls.driven(self._preparation(stage), self.relations, driving, blocking, matching, self.ask_budget)
 
     def _collector(self, found: dict[str, list[Array]], heads: View, add: Mark) -> Sink:
         def collect(rule: LoweredRule, table: Array) -> None:

@@ -126,8 +126,8 @@ class SparkBackend:
             return facts, np.zeros((min(size, 1), 0), np.int32)
         return facts, self.store.constants.local_of(frames.to_ids(table, frames.names(arity)))
 
-    def watch(self, budget: Budget) -> None:
-        """Charge further work to this budget, and stop what would fill the driver."""
+    def begin(self, budget: Budget) -> None:
+        """An update begins: from now on this budget is asked, and what would fill the driver is stopped."""
         self._jobs.begin()
         self.missed = 0
         self._jobs.require_session()
@@ -135,29 +135,29 @@ class SparkBackend:
         store.freshen()
         store.bulk.stats = []
 
-        def charge() -> None:
-            budget.check_time()
+        def ask_budget() -> None:
+            budget.ask_time()
             if budget.limits.facts is not None or budget.watcher is not None:
-                budget.check_facts(store.committed.facts + store.grown)
+                budget.ask_facts(store.committed.facts + store.grown)
             if budget.limits.bytes is not None:
-                budget.check_bytes(store.near.nbytes)
+                budget.ask_bytes(store.near.nbytes)
             if store.supply.held > 2 * store.capacity.facts:
                 raise TooLargeError.about("all relations", store.capacity.facts, "raise spark.tidelog.driver.facts")
 
         def ask(weight: Callable[[], int]) -> None:
-            budget.check_time()
+            budget.ask_time()
             if budget.limits.bytes is not None:
-                budget.check_bytes(store.near.nbytes + weight())
+                budget.ask_bytes(store.near.nbytes + weight())
 
-        store.near.on_progress, self._near.ask, store.bulk.limits = charge, ask, budget.limits
-        self._jobs.on_progress, self._budget = budget.check_time, budget
+        store.near.ask_budget, self._near.ask, store.bulk.limits = ask_budget, ask, budget.limits
+        self._jobs.ask_budget, self._budget = budget.ask_time, budget
 
     def charge(self) -> None:
         """Ask the budget whether to commit; large relations are counted here only, because that takes a job."""
         store = self.store
-        store.near.on_progress()
+        store.near.ask_budget()
         if store.large and self._budget.limits.facts is not None:
-            self._budget.check_facts(store.committed.facts + store.grown + store.large.grown)
+            self._budget.ask_facts(store.committed.facts + store.grown + store.large.grown)
 
     def prepare(self) -> None:
         """Write what changed, beside what readers see."""
@@ -294,7 +294,7 @@ class SparkBackend:
     @contextmanager
     def visit(self, budget: Budget) -> Iterator[SparkBackend]:
         """This backend itself: what a question derives is a transaction that is taken back."""
-        self.watch(budget)
+        self.begin(budget)
         try:
             yield self
         finally:

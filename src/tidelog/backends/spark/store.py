@@ -258,14 +258,14 @@ class SparkStore:
         return len(self.near.touched(self.near.relations, INSERTED))
 
     @property
-    def has_marks(self) -> bool:
+    def has_foreseen(self) -> bool:
         """Whether look-ahead has left marks, which are known by row numbers, on the driver."""
         relations = self.near.relations.values()
-        return any(len(found.restrict(found.journal, View(Mark.MARKED))) for found in relations)
+        return any(len(found.restrict(found.journal, View(Mark.FORESEEN))) for found in relations)
 
     def commit(self) -> None:
         """End the transaction on the driver; what it changed has been written before (backend.py)."""
-        is_crowded = bool(self.large) or (self.supply.held > self.capacity.kept and not self.has_marks)
+        is_crowded = bool(self.large) or (self.supply.held > self.capacity.kept and not self.has_foreseen)
         self.near.commit()
         if is_crowded:
             self.forget()

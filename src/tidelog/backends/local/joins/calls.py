@@ -32,15 +32,15 @@ def driven(
     driving: LocalFacts,
     blocking: LocalFacts,
     matching: Matching,
-    ask: Callable[[], None],
+    ask_budget: Callable[[], None],
 ) -> Iterator[tuple[Executable, Array]]:
     """The executable of each rule and literal that the facts drive, with the row numbers of the driving facts.
 
-    `ask` is called before each literal and raises when a budget is used up.
+    `ask_budget` is called before each literal and raises when a budget is used up.
     """
     for name, rows in driving.parts.items():
         for rule, literal in prepared.driven.get(name, ()):
-            ask()
+            ask_budget()
             yield prepared.executable(rule, Driver.LITERAL, literal, matching), rows
     for name, rows in blocking.parts.items():
         for rule, literal in prepared.blocked.get(name, ()):

@@ -16,7 +16,7 @@ import numpy as np
 from tidelog.backends.local.joins.bundle import MOST_DRIVING, scratch
 from tidelog.backends.local.joins.executable import Executable
 from tidelog.backends.local.joins.preparation import NO_DRIVER, Crew, Preparation
-from tidelog.backends.local.joins.watched import watched
+from tidelog.backends.local.joins.under_budget import under_budget
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.facts import distinct
@@ -32,19 +32,19 @@ Sink = Callable[[LoweredRule, Array], None]
 
 
 class Runner:
-    """Runs executables over the relations of a store, under watch."""
+    """Runs executables over the relations of a store, under a budget."""
 
     def __init__(self, relations: Mapping[str, Relation]) -> None:
         self._relations = relations
         self.derivations: Counter[tuple[str, str]] = Counter()
-        self.on_progress: Callable[[], None] = lambda: None
+        self.ask_budget: Callable[[], None] = lambda: None
         self.scratch = scratch()
 
     def run(self, crew: Crew, driving: Array, phase: str, sink: Sink) -> None:
         """The heads of everything that the rows drive: of few rows at once, of many rule by rule."""
         alone = crew.everyone
         if crew.bundle is not None and len(driving) <= MOST_DRIVING:
-            self.on_progress()
+            self.ask_budget()
             matches = crew.bundle.matches(driving, self.scratch)
             for executable, count in matches.hits:
                 self.derivations[executable.plan.rule.key, phase] += count
@@ -57,7 +57,7 @@ class Runner:
     def feed(self, executable: Executable, driving: Array, phase: str, sink: Sink) -> None:
         """Hand the heads of one executable to the sink, a chunk at a time."""
         rule, derived = executable.plan.rule, 0
-        for table in watched(self.on_progress, executable.heads(driving)):
+        for table in under_budget(self.ask_budget, executable.heads(driving)):
             if len(table):
                 derived += len(table)
                 sink(rule, with_columns(table))
@@ -66,7 +66,7 @@ class Runner:
 
     def proved(self, crew: Crew, driving: Array, phase: str) -> Array:
         """Which of the rows are the head of an instance."""
-        self.on_progress()
+        self.ask_budget()
         proved, alone = np.zeros(len(driving), np.bool_), crew.others
         if crew.bundle is not None:
             proofs = crew.bundle.proved(driving)
@@ -78,7 +78,7 @@ class Runner:
             if not len(waiting):
                 break
             rule = executable.plan.rule
-            for table in watched(self.on_progress, executable.bodies(driving[waiting], (), 1)):
+            for table in under_budget(self.ask_budget, executable.bodies(driving[waiting], (), 1)):
                 proved[waiting[table[:, 0]]] = True
             self.derivations[rule.key, phase] += len(waiting) - int(np.count_nonzero(~proved))
         return proved
@@ -110,7 +110,7 @@ class Runner:
         """Add the stage's own body facts of at most `limit` instances per driving row; how many each row has."""
         own = [at for at, join in enumerate(executable.joins) if join.relation in executable.own]
         counts = np.zeros(len(driving), np.int64)
-        for table in watched(self.on_progress, executable.bodies(driving, own, limit)):
+        for table in under_budget(self.ask_budget, executable.bodies(driving, own, limit)):
             counts += np.bincount(table[:, 0], minlength=len(driving))
             for column, at in enumerate(own, start=1):
                 name = executable.joins[at].relation
@@ -135,7 +135,7 @@ class Runner:
         rule, relation = executable.plan.rule, executable.plan.relation
         at_home = [at for at, join in enumerate(executable.joins) if join.relation in own]
         driving = NO_DRIVER if rows is None else self._relations[relation or ""].rows[rows]
-        for table, body in watched(self.on_progress, executable.instances(driving, at_home)):
+        for table, body in under_budget(self.ask_budget, executable.instances(driving, at_home)):
             if not len(table):
                 continue
             facts = heads.store(with_columns(table), ANY, NO_MARKS)

@@ -31,7 +31,7 @@ from tidelog.backends.local.relations.index import Index, grown
 from tidelog.errors import BudgetError
 from tidelog.planning.views import NO_MARKS, Mark, View
 
-_KEPT = int(Mark.MARKED | Mark.POSITIVE)
+_KEPT = int(Mark.FORESEEN | Mark.POSITIVE)
 _NEW = int(Mark.NOW | Mark.EXPLICIT)
 _PREVIOUS = int(Mark.OLD | Mark.WAS_EXPLICIT)
 _NOW = int(Mark.NOW)

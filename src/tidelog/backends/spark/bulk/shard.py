@@ -62,7 +62,7 @@ class Shard:
         self._store = LocalStore()
         self._is_started = False
         self._budget = Budget(limits)
-        self._store.on_progress = self._charge
+        self._store.ask_budget = self._ask_budget
         self._waiting: list[LocalFacts] = []
         self._given: dict[str, int] = {}
         self._outcome = Outcome()
@@ -108,7 +108,7 @@ class Shard:
             delta = store.union([delta, self._start()])
         while delta:
             self._outcome.rounds += 1
-            self._budget.charge_round()
+            self._budget.ask_round()
             found = store.derive(self._plan.stage, delta, store.nothing(), GAINED_ABOVE, FRESH, Mark.NEXT, "evaluate")
             store.mark(delta, remove=Mark.DELTA)
             delta = self._distribute(found)
@@ -215,12 +215,12 @@ class Shard:
                 if (kinds != KIND_INT).any():
                     raise ValuesNeeded
 
-    def _charge(self) -> None:
-        self._budget.check_time()
+    def _ask_budget(self) -> None:
+        self._budget.ask_time()
         if self._budget.limits.facts is not None:
-            self._budget.check_facts(sum(relation.count for relation in self._store.relations.values()))
+            self._budget.ask_facts(sum(relation.count for relation in self._store.relations.values()))
         if self._budget.limits.bytes is not None:
-            self._budget.check_bytes(self._store.nbytes)
+            self._budget.ask_bytes(self._store.nbytes)
 
 
 _INT = np.array([KIND_INT], np.int8)

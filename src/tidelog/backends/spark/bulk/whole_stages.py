@@ -49,8 +49,8 @@ class WholeStages:
         """Whether a large change goes through one of the relations."""
         return any(name in self._large for name in relations)
 
-    def rebuild(self, stage: Stage, charge: Callable[[], None]) -> int:
-        """Derive the stage's NOW in bulk; the number of its facts. `charge` is called once per round."""
+    def rebuild(self, stage: Stage, ask_budget: Callable[[], None]) -> int:
+        """Derive the stage's NOW in bulk; the number of its facts. `ask_budget` is called once per round."""
         self._constants.dictionary.encode([value for rule in stage.rules for value in _constants(rule)])
         arities = {rule.head.relation: len(rule.head.terms) for rule in stage.rules}
         below = {
@@ -64,7 +64,7 @@ class WholeStages:
             arity = arities[name] if name in arities else self._arity(name)
             workings[name] = self._large.enlarged(name, arity or 0)
         explicit = {name: working.facts(View(Mark.EXPLICIT)) for name, working in workings.items()}
-        facts, kept = self._fixpoint(stage, below, explicit, charge)
+        facts, kept = self._fixpoint(stage, below, explicit, ask_budget)
         for name, working in workings.items():
             working.renew(facts[name])
         frames.release(kept)
@@ -75,7 +75,7 @@ class WholeStages:
         stage: Stage,
         below: Mapping[str, DataFrame],
         explicit: Mapping[str, DataFrame],
-        charge: Callable[[], None],
+        ask_budget: Callable[[], None],
     ) -> tuple[Mapping[str, DataFrame], DataFrame]:
         """All facts of a stage: by the compiled kernels in Arrow tasks if they can, else by joins in rounds."""
         if stage.rules:
@@ -88,7 +88,7 @@ class WholeStages:
                 sizes={name: self._large.size_now(name) for name in below},
                 limits=self.limits,
                 options=bulk.BulkOptions.of(self._jobs.spark),
-                on_round=lambda *_: charge(),
+                on_round=lambda *_: ask_budget(),
             )
             if found is not None:
                 self.stats.append(found.stats)
@@ -97,7 +97,7 @@ class WholeStages:
                 return found.facts, found.kept
         estimates = self._supply.estimates
         assert estimates is not None
-        return Fixpoint(self._jobs, self._constants, stage, below, estimates).run(explicit, charge)
+        return Fixpoint(self._jobs, self._constants, stage, below, estimates).run(explicit, ask_budget)
 
 
 def _atoms(rule: LoweredRule) -> Iterator[Atom]:

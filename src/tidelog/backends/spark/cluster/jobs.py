@@ -30,7 +30,7 @@ class Jobs:
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
-        self.on_progress: Callable[[], None] = lambda: None
+        self.ask_budget: Callable[[], None] = lambda: None
         self._name = f"tidelog-{uuid.uuid4().hex[:8]}"
         self._number = 0
         self._group = self._name
@@ -72,7 +72,7 @@ class Jobs:
 
     def run(self, action: Callable[[], T]) -> T:
         """The result of an action."""
-        self.on_progress()
+        self.ask_budget()
         self.actions += 1
         context = getattr(self.spark, "_sc", None)
         try:

@@ -18,7 +18,7 @@ import numpy as np
 
 from tidelog.backends.local.joins.executable import Executable
 from tidelog.backends.local.joins.preparation import Sizes
-from tidelog.backends.local.joins.watched import watched
+from tidelog.backends.local.joins.under_budget import under_budget
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.store import LocalStore
 from tidelog.backends.local.supply import Call
@@ -98,7 +98,7 @@ class DriverSupply:
             for ladder, driving in ladders:
                 if step < len(ladder) and not self.is_here(ladder[step][0].relation):
                     probe, executable = ladder[step]
-                    tables = watched(self._store.on_progress, executable.heads(driving))
+                    tables = under_budget(self._store.ask_budget, executable.heads(driving))
                     keys = [table for table in tables if len(table)]
                     if keys:
                         found.setdefault((probe.relation, probe.columns), []).extend(keys)

@@ -42,16 +42,16 @@ class Fixpoint:
         self._makes = any(joins.computes(plan) for plan in self._all.values())
 
     def run(
-        self, explicit: Mapping[str, DataFrame], charge: Callable[[], None]
+        self, explicit: Mapping[str, DataFrame], ask_budget: Callable[[], None]
     ) -> tuple[Mapping[str, DataFrame], DataFrame]:
         """The facts of every relation of the stage (columns of ids), and the frame that holds them all.
 
-        `charge` is called once per round.
+        `ask_budget` is called once per round.
         """
         known = self._start(explicit)
         number = 0
         while True:
-            charge()
+            ask_budget()
             candidates = list(self._round(known, number))
             if not candidates:
                 break

@@ -1,6 +1,6 @@
-"""Tables of a rule as they come, under watch.
+"""Tables of a rule as they come, under a budget.
 
-What      : `watched` hands tables on; budgets are asked before the first and after each.
+What      : `under_budget` hands tables on; budgets are asked before the first and after each.
 Idea      : a join may run for long before it gives a table, so the budget must be able to stop it in between.
 Invariant : the tables are those of the source, in order.
 Never     : no facts are looked at.
@@ -14,9 +14,9 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-def watched(ask: Callable[[], None], tables: Iterator[T]) -> Iterator[T]:
-    """The tables of a rule; `ask` raises when a budget is used up."""
-    ask()
+def under_budget(ask_budget: Callable[[], None], tables: Iterator[T]) -> Iterator[T]:
+    """The tables of a rule; `ask_budget` raises when a budget is used up."""
+    ask_budget()
     for table in tables:
         yield table
-        ask()
+        ask_budget()
