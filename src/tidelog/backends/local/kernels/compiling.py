@@ -21,7 +21,7 @@ _FEW = 3
 SENTENCE = "compiling Tidelog's kernels, once per installation (some seconds; `tidelog warm` compiles all of them)"
 
 
-class _Listener(event.Listener):  # type: ignore[misc]
+class _Listener(event.Listener):
     """Calls back at the beginning of every compilation."""
 
     def __init__(self, begun: Callable[[], None]) -> None:
