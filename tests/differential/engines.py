@@ -71,6 +71,15 @@ class LookAhead(Protocol):
         ...
 
 
+@runtime_checkable
+class Counting(Protocol):
+    """An engine that counts the instances that are none because a value is missing."""
+
+    def lacking(self) -> int:
+        """How many there are in the present version."""
+        ...
+
+
 Factory = Callable[[Program], Engine]
 
 
@@ -173,6 +182,10 @@ class PublicEngine:
     def facts(self) -> Facts:
         """Everything that holds."""
         return {name: list(self._engine[name]) for name in self._engine.relations}
+
+    def lacking(self) -> int:
+        """How many instances lack a value."""
+        return sum(lacking.count for lacking in self._engine._missing.found.values())
 
 
 class FollowingEngine(PublicEngine):

@@ -14,8 +14,8 @@ from collections import Counter
 from collections.abc import Mapping
 
 from tests.differential.case import Case, FactKey, State, Update, key
-from tests.differential.engines import Declined, Engine, Factory, Facts, LookAhead
-from tests.differential.oracle import model
+from tests.differential.engines import Counting, Declined, Engine, Factory, Facts, LookAhead
+from tests.differential.oracle import lacks, model
 from tidelog import errors
 from tidelog.errors import TidelogError
 
@@ -40,12 +40,16 @@ def agree(case: Case, engines: Mapping[str, Factory]) -> Counter[str]:
     """
     compared: Counter[str] = Counter()
     state = State.of(case.program)
-    before = after = set(model(state))
+    found = model(state)
+    before = after = set(found)
+    lacking = lacks(state, found)
     running: dict[str, Engine] = {}
     for step in range(len(case.updates) + 1):
         if step:
             state = state.after(case.updates[step - 1])
-            before, after = after, set(model(state))
+            found = model(state)
+            before, after = after, set(found)
+            lacking = lacks(state, found)
         for name in list(engines if step == 0 else running):
             try:
                 if step == 0:
@@ -53,6 +57,8 @@ def agree(case: Case, engines: Mapping[str, Factory]) -> Counter[str]:
                     _compare(case, name, 0, "facts", keys(running[name].facts()), after)
                 else:
                     _follow(case, name, running[name], step, before, after)
+                if isinstance(running[name], Counting):
+                    _compare_counts(case, name, step, running[name].lacking(), lacking)
                 compared[name] += 1
             except Declined:
                 running.pop(name, None)
@@ -76,6 +82,11 @@ def _follow(case: Case, name: str, engine: Engine, step: int, before: set[FactKe
         _compare(case, name, step, "inserted facts", keys(change.inserted), after - before)
         _compare(case, name, step, "deleted facts", keys(change.deleted), before - after)
     _compare(case, name, step, "facts", keys(engine.facts()), after)
+
+
+def _compare_counts(case: Case, name: str, step: int, found: int, expected: int) -> None:
+    if found != expected:
+        raise Disagreement(case, name, step, f"{found} instances without a value, and not {expected}")
 
 
 def _expect_refusal(case: Case, name: str, engine: Engine, step: int, update: Update) -> None:

@@ -13,6 +13,7 @@ from tests.differential.case import State
 from tidelog.analysis.components import strata
 from tidelog.language.terms import Rule
 from tidelog.reference.evaluation import FactSet, GroundFact, instances, to_fact, uniform
+from tidelog.reference.undefined import without_value
 
 
 def explicit(state: State) -> Iterator[GroundFact]:
@@ -27,6 +28,11 @@ def model(state: State) -> FactSet:
     for level in sorted(set(levels.values())):
         _saturate([rule for rule in state.rules if levels[rule.head.relation] == level], facts)
     return facts
+
+
+def lacks(state: State, facts: FactSet) -> int:
+    """How many instances over a model are none because a value is missing."""
+    return sum(map(len, without_value(state.rules, facts).values()))
 
 
 def _saturate(rules: list[Rule], facts: FactSet) -> None:

@@ -5,7 +5,7 @@ Idea      : a body is grown atom by atom over shared variables; comparisons, neg
             added over the variables that are bound by then; the head takes what is bound. Safety holds by
             construction.
 Invariant : arithmetic cannot diverge. In a rule that may be recursive it is `z = x + c` between two bounds; elsewhere
-            it reads lower layers only. Divisors are constants other than zero.
+            it reads lower layers only. Some of it has no value for some facts (`_risky`).
 Never     : no analysis of the program under test is used here, so that a fault in it cannot hide itself.
 """
 
@@ -131,6 +131,59 @@ class RuleMaker:
             body.literals.append(self._aggregate(body, below))
         if body.of_kind(NUMBER) and NUMBER in head.kinds and self.rng.random() < 0.25:
             body.literals.extend(self._arithmetic(body, grounded_below))
+        if body.kinds and self.rng.random() < 0.2:
+            body.literals.extend(self._risky(body, below, grounded_below))
+
+    def _risky(self, body: Body, below: list[Schema], grounded_below: bool) -> list[Literal]:
+        """Arithmetic that has no value for some facts: beside atoms, inside them, under ! and inside aggregates."""
+        ordered = [variable for variable, kind in body.kinds.items() if kind in (NUMBER, MIXED)]
+        numbers = body.of_kind(NUMBER)
+        if not numbers:
+            mixed = body.of_kind(MIXED)
+            return [Comparison(self.rng.choice(ORDERED[2:]), self.rng.choice(mixed), Constant(2))] if mixed else []
+        left, right = self.rng.choice(numbers), self.rng.choice(numbers)
+        call = self.rng.choice(
+            (
+                Call("/", (left, right)),
+                Call("%", (Constant(7), right)),
+                Call("*", (left, Constant(2**62))),
+                Call("-", (Call("/", (left, right)), Constant(1))),
+            )
+        )
+        places = [schema for schema in below if NUMBER in schema.kinds]
+        kinds = ["test", "order", *(["negation"] if places else ()), *(["equation"] if grounded_below else ())]
+        kinds += ["atom", "aggregate"] if places and grounded_below else []
+        match self.rng.choice(kinds):
+            case "test":
+                return [Comparison(self.rng.choice(ORDERED), call, self.rng.choice(numbers))]
+            case "order":
+                return [Comparison(self.rng.choice(ORDERED[2:]), self.rng.choice(ordered), self.rng.choice(numbers))]
+            case "negation":
+                schema = self.rng.choice(places)
+                return [Negation(_with_call(self._closed(body, schema), schema, call))]
+            case "equation":
+                return [Comparison("=", body.fresh(NUMBER), call)]
+            case "atom":
+                schema = self.rng.choice(places)
+                return [_with_call(self._closed(body, schema), schema, call)]
+            case _:
+                return [self._risky_aggregate(body, self.rng.choice(places))]
+
+    def _closed(self, body: Body, schema: Schema) -> Atom:
+        """An atom over bound variables and constants."""
+        known = (body.of_kind(kind) or [Constant(self.rng.choice(DOMAINS[kind]))] for kind in schema.kinds)
+        return Atom(schema.name, tuple(self.rng.choice(terms) for terms in known))
+
+    def _risky_aggregate(self, body: Body, schema: Schema) -> Aggregate:
+        """A sum whose members or whose total may be missing."""
+        inner = Body(named=body.named)
+        terms = tuple(inner.fresh(kind) for kind in schema.kinds)
+        body.named = inner.named
+        number = self.rng.choice(inner.of_kind(NUMBER))
+        values = (Call("/", (Constant(6), number)), Call("*", (number, Constant(2**61))), number)
+        return Aggregate(
+            body.fresh(NUMBER), self.rng.choice(("sum", "max")), self.rng.choice(values), (Atom(schema.name, terms),)
+        )
 
     def _redundant(self, body: Body) -> Literal:
         """An atom that is implied by one already there: a copy, perhaps with a fresh variable in it."""
@@ -229,6 +282,12 @@ class RuleMaker:
     def _permuted(self, literals: list[Literal]) -> list[Literal]:
         """The body in another order now and then: order carries no meaning."""
         return self.rng.sample(literals, len(literals)) if self.rng.random() < 0.3 else literals
+
+
+def _with_call(atom: Atom, schema: Schema, call: Call) -> Atom:
+    """The atom with a computed value in its first column of numbers."""
+    at = schema.kinds.index(NUMBER)
+    return Atom(atom.relation, tuple(call if number == at else term for number, term in enumerate(atom.terms)))
 
 
 def _numbered(rule: Rule) -> Rule:

@@ -12,10 +12,11 @@ import pytest
 
 from tests.differential.case import Case, State
 from tests.differential.liveness import measure
+from tests.differential.oracle import lacks, model
 from tests.differential.updates import draw_case
 from tidelog.analysis.program_check import check
 from tidelog.errors import ProgramError
-from tidelog.language.terms import Aggregate, Call, Comparison, Negation
+from tidelog.language.terms import Aggregate, Atom, Call, Comparison, Negation
 
 CASES = 300
 """As many as the default tier compares; what is asserted here holds for those."""
@@ -75,6 +76,9 @@ def test_world_is_varied() -> None:
     assert {part.op for part in literals if isinstance(part, Comparison)} >= {"=", "!=", "<", "<=", ">", ">="}
     assert any(isinstance(part, Negation) for part in literals)
     assert any(isinstance(part, Comparison) and isinstance(part.right, Call) for part in literals)
+    assert any(isinstance(term, Call) for part in literals if isinstance(part, Atom) for term in part.terms)
+    assert any(isinstance(part, Aggregate) and isinstance(part.value, Call) for part in literals)
+    assert sum(lacks(State.of(case.program), model(State.of(case.program))) > 0 for case in cases) > CASES // 10
     assert any(len(rule.body) != len(set(rule.body)) for rule in rules)
     assert any(update.add_rules and update.delete for update in updates)
     assert any(update.remove_rules and update.insert for update in updates)
