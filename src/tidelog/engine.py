@@ -273,7 +273,7 @@ class Engine:
         self._backend.use(self._book.schedule)
         self.version = stored.info.version
         if stored.is_last:
-            self._journals.begin(stored.info.state).saved(stored.info.commit, stored.info.facts)
+            self._journals.begin(stored.info.state).saved(stored.info.commit, stored.info.id, stored.info.facts)
 
     # -- within ----------------------------------------------------------------------------------------------------
 

@@ -21,11 +21,12 @@ def check_names(names: Iterable[object]) -> None:
         if not name or name.startswith("@"):
             sentence = f"relation names must not begin with @: {name}" if name else "a relation needs a name"
             raise UsageError.of("E805", sentence, remedy="choose another name")
-        if not _is_unicode(name):
+        if not is_unicode(name):
             raise UsageError.of("E805", f"{name!r} is not valid Unicode", remedy="remove the lone surrogates")
 
 
-def _is_unicode(name: str) -> bool:
+def is_unicode(name: str) -> bool:
+    """Whether a text can be encoded: one with lone surrogates cannot."""
     try:
         name.encode()
     except UnicodeEncodeError:
