@@ -18,10 +18,12 @@ from tidelog.analysis.recursion import Recursion, is_linear, recursion
 from tidelog.analysis.types import relation_types
 from tidelog.cli import Subparsers
 from tidelog.errors import ProgramError
+from tidelog.language.lexemes import spell_name
 from tidelog.language.read import DIALECTS, read_program
 from tidelog.language.terms import Program
 from tidelog.planning.description import describe
 from tidelog.planning.lowering import lower
+from tidelog.visible import visible
 
 HEADINGS = ("relation", "columns", "kind", "rules", "facts", "component", "recursion", "stratum")
 
@@ -47,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
             is_wrong = True
             print(error, file=sys.stderr)
             count = len(error.problems)
-            print(f"{file}: {count} problem{'' if count == 1 else 's'}", file=sys.stderr)
+            print(f"{visible(file)}: {count} problem{'' if count == 1 else 's'}", file=sys.stderr)
         else:
             print(("\n" if index else "") + summary(program, file))
             if args.plans and program.rules:
@@ -66,7 +68,9 @@ def summary(program: Program, title: str) -> str:
         (len(components(program.rules)), "component", "components"),
         (len(set(level.values())), "stratum", "strata"),
     )
-    first = f"{title}: " + ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in counts)
+    first = f"{visible(title)}: " + ", ".join(
+        f"{number} {one if number == 1 else many}" for number, one, many in counts
+    )
     return "\n".join([first, *_table((HEADINGS, *rows))]) if rows else first
 
 
@@ -77,7 +81,7 @@ def _rows(program: Program) -> list[tuple[str, ...]]:
     level = strata(program.rules)
     place = {relation: index for index, relation in enumerate(types)}
     rows: list[tuple[str, ...]] = [
-        (relation, _columns(types[relation]), "explicit", "", _number(facts[relation]), "", "", "")
+        (spell_name(relation), _columns(types[relation]), "explicit", "", _number(facts[relation]), "", "", "")
         for relation in types
         if relation not in level
     ]
@@ -89,7 +93,7 @@ def _rows(program: Program) -> list[tuple[str, ...]]:
         for relation in sorted(component.relations, key=place.__getitem__):
             columns, stratum = _columns(types[relation]), str(level[relation])
             own = (_number(rules[relation]), _number(facts[relation]))
-            rows.append((relation, columns, "derived", *own, str(number), shown, stratum))
+            rows.append((spell_name(relation), columns, "derived", *own, str(number), shown, stratum))
     return rows
 
 

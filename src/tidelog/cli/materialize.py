@@ -15,6 +15,8 @@ from pathlib import Path
 from tidelog.cli import Subparsers
 from tidelog.cli.options import add_engine_options
 from tidelog.errors import UsageError
+from tidelog.language.lexemes import spell_name
+from tidelog.visible import visible
 
 FORMATS = ("csv", "tsv", "parquet", "jsonl")
 
@@ -55,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError.of("E806", f"{args.out} cannot be written: {reason}", remedy="check the path") from error
     read = sum(map(len, facts.values()))
     seconds = time.perf_counter() - started
-    print(f"{read:,} facts read, {written:,} written to {Path(args.out)} in {seconds:.1f} s")
+    print(f"{read:,} facts read, {written:,} written to {visible(str(Path(args.out)))} in {seconds:.1f} s")
     for relation in outputs:
-        print(f"  {relation}: {len(engine[relation]):,}")
+        print(f"  {spell_name(relation)}: {len(engine[relation]):,}")
     return 0
