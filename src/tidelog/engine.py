@@ -286,7 +286,7 @@ class Engine:
     ) -> Change:
         """Everything or nothing."""
         started, budget = time.perf_counter(), Budget(self.limits, watcher=self.watcher)
-        check_names((*insert, *delete))
+        check_names((*insert, *delete, *(inline or ())))
         before = book = self._book
         if program is not before.program:
             checked = check(program, before.checked)

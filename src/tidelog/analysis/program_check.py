@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tidelog.analysis import arities, functions, names, safety, stratification, types
+from tidelog.analysis import arities, functions, names, safety, spelling, stratification, types
 from tidelog.analysis import group_binders as closing
 from tidelog.analysis.impact import came_and_went
 from tidelog.analysis.survey import Survey
@@ -25,6 +25,7 @@ def _of_program(program: Program, inference: TypeInference) -> Iterator[Iterable
     """The questions about a program as a whole."""
     yield arities.problems(program)
     yield names.problems(program)
+    yield spelling.of_directives(program)
     yield types.problems(program, inference)
     yield stratification.problems(program)
     yield closing.problems(program)
@@ -33,6 +34,7 @@ def _of_program(program: Program, inference: TypeInference) -> Iterator[Iterable
 def _of_rules(program: Program) -> Iterator[Iterable[Problem]]:
     """The questions that a rule answers by itself."""
     yield functions.problems(program)
+    yield spelling.of_rules(program.rules)
     yield safety.problems(program)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidelog.errors import UsageError
+from tidelog.language.values import is_unicode
 
 
 def check_names(names: Iterable[object]) -> None:
@@ -23,12 +24,3 @@ def check_names(names: Iterable[object]) -> None:
             raise UsageError.of("E805", sentence, remedy="choose another name")
         if not is_unicode(name):
             raise UsageError.of("E805", f"{name!r} is not valid Unicode", remedy="remove the lone surrogates")
-
-
-def is_unicode(name: str) -> bool:
-    """Whether a text can be encoded: one with lone surrogates cannot."""
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

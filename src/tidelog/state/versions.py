@@ -17,11 +17,10 @@ from datetime import UTC, datetime
 from operator import index
 from typing import Any
 
-from tidelog.changes.names import is_unicode
 from tidelog.errors import StateError
 from tidelog.language.printer import canonical_text, print_program
 from tidelog.language.terms import Program
-from tidelog.language.values import INT_MAX, INT_MIN
+from tidelog.language.values import INT_MAX, INT_MIN, is_unicode
 from tidelog.planning.lowered import is_hidden
 from tidelog.state.rows import FORMAT
 
