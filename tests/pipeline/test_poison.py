@@ -19,6 +19,7 @@ from tests.pipeline.places import Place, facts, summed
 from tests.pipeline.poison import AFTER, GOOD, KINDS, engine, one_by_one, read, stream
 from tidelog.errors import PipelineError
 from tidelog.pipeline.follow.settling import settle
+from tidelog.pipeline.sources.rejects import readable
 
 RECORD = Path(__file__).parents[1] / "faults/records/poison.json"
 
@@ -197,6 +198,28 @@ def test_fail_names_file_and_line_and_keeps_what_was_before(spark, tmp_path, lat
     assert (last.version, len(last["edge"])) == (3, 4)
     last.verify()
     assert summed(place.feed()) == facts(last) == facts(tl.Engine.open(place.folder / "state"))
+
+
+@pytest.mark.parametrize("name", ["a b", "a%20b", "a\u2028b", "[x]", "{y,z}", "*", "a\nb", "x\x1b", "a?b#"])
+def test_files_of_any_name_are_read_and_named(spark, tmp_path, name):
+    """What a file is called is no pattern, no address and no end of a line; its rejects say where they stood."""
+    place = Place(tmp_path / "p", on_bad="reject")
+    place.update(name, {"insert": [["edge", "c", "d"]]}, "{bad")
+    last, _ = place.run(spark)
+    assert ("c", "d") in last["edge"]
+    assert [readable(row["file"]) for row in place.rejects()] == [str(place.folder / f"updates/{name}.jsonl")]
+
+
+def test_a_file_that_cannot_be_read_is_named(spark, tmp_path):
+    """Spark has no way to a file with a colon; that is said with a code and the file, not with its stack."""
+    place = Place(tmp_path / "p", on_bad="reject")
+    place.update("a:b", {"insert": [["edge", "c", "d"]]})
+    with pytest.raises(PipelineError) as caught:
+        place.run(spark)
+    assert caught.value.code == "E732"
+    assert "a:b.jsonl cannot be read" in str(caught.value)
+    assert str(caught.value).count("\n") == 1
+    (place.folder / "updates/a:b.jsonl").rename(place.folder / "updates/ab.jsonl")
 
 
 def test_rows_of_a_table_can_be_poison_too(spark, tmp_path):

@@ -278,7 +278,7 @@ def _writing(directory: Path) -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    return str(error).partition("\n")[0] or type(error).__name__
 
 
 def _sync(path: Path) -> None:

@@ -27,7 +27,7 @@ from pyspark.sql import types as T  # noqa: N812
 from tidelog.changes.strict_json import read_json
 from tidelog.changes.update import Update, net, read_update
 from tidelog.errors import PipelineError, TidelogError
-from tidelog.pipeline.settings.config import UpdateSource
+from tidelog.pipeline.settings.config import NOT_TEXT, UpdateSource
 from tidelog.pipeline.sources.rejects import Reject, readable
 
 ROW = T.StructType([T.StructField(name, T.StringType()) for name in ("op", "relation", "values")])
@@ -94,7 +94,7 @@ def read_line(text: str | bytes, file: str, number: int) -> Line | Reject:
             text = text.decode()
         except UnicodeDecodeError as error:
             shown = error.object.decode(errors="backslashreplace")
-            return Reject(_SOURCE, file, number, shown, "the line is not UTF-8")
+            return Reject(_SOURCE, file, number, shown, NOT_TEXT)
     try:
         return Line(read_update(text, readable(file), number), file, number, text)
     except TidelogError as error:

@@ -105,7 +105,8 @@ def rejected(spark: SparkSession, source: FactSource, frame: DataFrame) -> DataF
     """The bad records of a cleaned frame as rows of the table, with line numbers where records are lines."""
     bad = frame.where(F.col("problem").isNotNull()).select("file", "text", F.col("problem").alias("reason"))
     if source.format in LINE_FORMATS:
-        lines = spark.read.text(source.path or "").select(F.col("_metadata.file_path").alias("file"), "value")
+        value = F.make_valid_utf8("value").alias("value")
+        lines = spark.read.text(source.path or "").select(F.col("_metadata.file_path").alias("file"), value)
         counted = lines.mapInArrow(_numbered, "file string, line bigint, text string")
         rows = counted.join(bad.distinct(), ["file", "text"]).where((F.col("reason") != HEADER) | (F.col("line") > 1))
     else:
