@@ -312,7 +312,7 @@ class Engine:
         self._missing = Missing.of(self._book.schedule, self._backend)
         self.version = stored.info.version
         if stored.is_last:
-            self._journals.begin(stored.info.state).saved(stored.info.commit, stored.info.facts)
+            self._journals.begin(stored.info.state).saved(stored.info.commit, stored.info.id, stored.info.facts)
 
     # -- within ----------------------------------------------------------------------------------------------------
 
@@ -325,7 +325,7 @@ class Engine:
     ) -> Change:
         """Everything or nothing; within a turn."""
         budget = Budget(self.limits, watcher=self.watcher)
-        check_names((*insert, *delete))
+        check_names((*insert, *delete, *(inline or ())))
         before = book = self._book
         if program is not before.program:
             checked = check(program, before.checked)

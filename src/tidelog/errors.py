@@ -4,7 +4,7 @@ What      : every error that Tidelog raises on purpose is a `TidelogError`; it c
 Idea      : a problem has a stable code, a place, a sentence and a remedy, so that a person can act on it and a program
             can match it.
 Invariant : problems of one program are collected and raised together, ordered by place; raising one changes nothing in
-            an engine.
+            an engine. A problem that is printed shows unseen characters as escapes; its fields hold what they hold.
 Never     : this module knows nothing of rules, facts or backends; everything else may import it.
 
 Codes: E1xx the text of a program, E2xx its meaning, E3xx facts and updates, E4xx budgets, E5xx evaluation,
@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Self
+
+from tidelog.visible import visible
 
 _SHOWN = 200
 
@@ -31,7 +33,7 @@ class Place:
     text: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
-        return f"{self.source}:{self.line}:{self.column}"
+        return f"{visible(self.source)}:{self.line}:{self.column}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +55,15 @@ class Problem:
 
     def _lines(self) -> Iterable[str]:
         where = f"{self.place}  " if self.place else ""
-        yield f"{where}{self.code}  {self.sentence}{_in_rule(self.rule)}"
+        yield f"{where}{self.code}  {visible(self.sentence)}{visible(_in_rule(self.rule))}"
         if self.place and self.place.text is not None:
             yield from _excerpt(self.place, self.remedy)
         elif self.remedy:
-            yield f"  {self.remedy}"
+            yield f"  {visible(self.remedy)}"
         for place, note in self.related:
-            yield f"  {place}  {note}"
+            yield f"  {place}  {visible(note)}"
             if place.text is not None:
-                yield f"  {place.line} |  {place.text}"
+                yield f"  {place.line} |  {_line(place.text)}"
 
 
 def _in_rule(key: str | None) -> str:
@@ -73,9 +75,15 @@ def _in_rule(key: str | None) -> str:
 
 def _excerpt(place: Place, remedy: str | None) -> Iterable[str]:
     """The source line, and under it a caret with the remedy beside it."""
-    gutter = f"  {place.line} |  "
-    yield gutter + (place.text or "")
-    yield " " * (len(gutter) + place.column - 1) + "^" + (f"      {remedy}" if remedy else "")
+    gutter, text = f"  {place.line} |  ", place.text or ""
+    before = text[: place.column - 1].ljust(place.column - 1)
+    yield gutter + _line(text)
+    yield " " * (len(gutter) + len(_line(before))) + "^" + (f"      {visible(remedy)}" if remedy else "")
+
+
+def _line(text: str) -> str:
+    """A line of a source; a tab is one space wide, so that the caret finds its place."""
+    return visible(text.replace("\t", " "))
 
 
 class TidelogError(Exception):

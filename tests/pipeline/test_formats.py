@@ -51,7 +51,7 @@ def test_a_format_of_sparks_and_every_plain_sink(spark, tmp_path, capsys):
     engine, _ = place.run(spark)
     shown = capsys.readouterr().out
     assert '     1 + lonely("c")' in shown
-    assert "node('b')" in shown
+    assert 'node("b")' in shown
     (file,) = (place.folder / "out/changes/version=2").glob("*.csv")
     rows = list(csv.DictReader(file.open()))
     assert {(row["op"], row["relation"], row["values"]) for row in rows} == {

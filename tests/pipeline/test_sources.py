@@ -125,6 +125,17 @@ def test_text_and_parquet(read, tmp_path):
     assert read(dates)[0][0] == ("1970-01-01",)
 
 
+@pytest.mark.parametrize(
+    ("form", "good"), [("csv", b"a"), ("text", b"a"), ("jsonl", b'{"x": "a"}'), ("rdf", b"<a> <b> <c> .")]
+)
+def test_a_line_that_is_not_utf8_is_a_bad_record(read, tmp_path, form, good):
+    """Spark takes its bytes as they are, and whoever decodes them later fails; here it is one reject."""
+    (tmp_path / "data").write_bytes(good + b"\n" + good.replace(b"a", b"\xff\xfe") + b"\n" + good + b"\n")
+    facts, _, rejects = read(FactSource("p", form, str(tmp_path / "data")))
+    assert len(facts) == 2
+    assert [(line, reason) for line, _, reason in rejects] == [(2, "the line is not UTF-8")]
+
+
 def test_a_bad_record_can_be_a_failure(read, tmp_path):
     """With `on_bad = "fail"` the error names file and line, and nothing is written."""
     (tmp_path / "n.csv").write_text("1\nx\n")

@@ -12,7 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from tidelog.analysis import arities, constant_patterns, functions, group_binders, names, safety, stratification, types
+from tidelog.analysis import (
+    arities,
+    constant_patterns,
+    functions,
+    group_binders,
+    names,
+    safety,
+    storable_names,
+    stratification,
+    types,
+)
 from tidelog.analysis.impact import came_and_went
 from tidelog.analysis.survey import Survey
 from tidelog.analysis.type_inference import TypeInference
@@ -24,6 +34,7 @@ def _of_program(program: Program, inference: TypeInference) -> Iterator[Iterable
     """The questions about a program as a whole."""
     yield arities.problems(program)
     yield names.problems(program)
+    yield storable_names.of_directives(program)
     yield types.problems(program, inference)
     yield stratification.problems(program)
     yield group_binders.problems(program)
@@ -32,6 +43,7 @@ def _of_program(program: Program, inference: TypeInference) -> Iterator[Iterable
 def _of_rules(program: Program) -> Iterator[Iterable[Problem]]:
     """The questions that a rule answers by itself."""
     yield functions.problems(program)
+    yield storable_names.of_rules(program.rules)
     yield safety.problems(program)
     yield constant_patterns.problems(program)
 

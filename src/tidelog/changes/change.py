@@ -20,6 +20,7 @@ import pyarrow as pa
 from tidelog.changes.columns import mixed_to_arrow
 from tidelog.changes.fact_sources import to_table
 from tidelog.changes.strategy_choice import StrategyChoice
+from tidelog.language.lexemes import spell_name
 from tidelog.language.printer import print_fact
 from tidelog.language.terms import Value
 from tidelog.language.values import fact_identity
@@ -199,7 +200,7 @@ class Change:
         lines = [repr(self)]
         for sign, tables in (("+", self.inserted), ("-", self.deleted)):
             for relation, table in tables.items():
-                lines.append(f"  {sign}{len(table)} {relation}")
+                lines.append(f"  {sign}{len(table)} {spell_name(relation)}")
                 lines.extend(f"      {sign} {print_fact(relation, values)}" for values in islice(table, shown))
                 if len(table) > shown:
                     lines.append(f"      ... and {len(table) - shown} more")

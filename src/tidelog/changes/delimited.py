@@ -76,10 +76,18 @@ def write_delimited(path: Path, table: pa.Table, rows: int, layout: Layout) -> N
         if not columns:
             file.write(b"()\n" * rows)
             return
+        _check_mark(columns[0], layout)
         lines = pc.binary_join_element_wise(*columns, pa.scalar(layout.delimiter, pa.large_string()))
         ended = pc.binary_join_element_wise(lines, _NOTHING, pa.scalar("\n", pa.large_string()))
         for chunk in ended.chunks:
             file.writelines(_bytes(chunk))
+
+
+def _check_mark(column: pa.ChunkedArray, layout: Layout) -> None:
+    """Refuse a file that would begin with a byte order mark: whoever reads it takes the mark for none of its text."""
+    if not (layout.quoted or layout.header) and len(column) and column[0].as_py().startswith("\ufeff"):
+        sentence = "the first string begins with a byte order mark, which this format cannot hold there"
+        raise UpdateError.of("E308", sentence, remedy="write .csv, .jsonl or .parquet")
 
 
 def _read_strings(path: Path, relation: str, declared: Sequence[str], layout: Layout) -> pa.Table:

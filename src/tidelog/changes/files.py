@@ -25,6 +25,7 @@ from tidelog.changes.columns import Columns, plain
 from tidelog.changes.delimited import Layout, read_delimited, write_delimited
 from tidelog.changes.fact_sources import column_name, to_table, wrong_arity
 from tidelog.changes.opening import PACKED, opened, plain_ending
+from tidelog.changes.strict_json import read_json
 from tidelog.errors import Place, Problem, UpdateError
 
 ENDINGS = (".facts", ".tsv", ".csv", ".parquet", ".jsonl", ".ndjson")
@@ -156,12 +157,12 @@ def _read_json_lines(path: Path, relation: str, arity: int | None) -> Columns:
             if not line.strip():
                 continue
             try:
-                content = json.loads(line)
+                content = read_json(line)
                 if isinstance(content, dict):
                     keys = keys or list(content)
                     content = [content[key] for key in keys]
                 rows.append(_checked(content, relation, len(rows[0]) if rows else arity, number))
-            except (ValueError, KeyError, TypeError, RecursionError) as error:
+            except (ValueError, KeyError, TypeError) as error:
                 place = Place(str(path), number, 1)
                 problem = Problem("E306", f"the line holds no fact of {relation}", place, 'write ["a", 1] or {"x": 1}')
                 raise UpdateError(problem) from error

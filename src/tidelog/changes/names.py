@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tidelog.errors import UsageError
+from tidelog.language.values import is_unicode
 
 
 def check_names(names: Iterable[object]) -> None:
@@ -21,13 +22,5 @@ def check_names(names: Iterable[object]) -> None:
         if not name or name.startswith("@"):
             sentence = f"relation names must not begin with @: {name}" if name else "a relation needs a name"
             raise UsageError.of("E805", sentence, remedy="choose another name")
-        if not _is_unicode(name):
+        if not is_unicode(name):
             raise UsageError.of("E805", f"{name!r} is not valid Unicode", remedy="remove the lone surrogates")
-
-
-def _is_unicode(name: str) -> bool:
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from tidelog.changes.change import FactTable
 from tidelog.errors import UsageError
+from tidelog.language.lexemes import spell_name
 from tidelog.language.terms import Value
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Relation:
         return fact in self._table()
 
     def __repr__(self) -> str:
-        return f"<{self.name}({', '.join(self.columns)}): {len(self):,} facts>"
+        return f"<{spell_name(self.name)}({', '.join(map(spell_name, self.columns))}): {len(self):,} facts>"
 
     def to_arrow(self) -> pa.Table:
         """The facts as an Arrow table; columns have their declared names, else c1, c2, ..."""

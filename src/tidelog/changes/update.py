@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 from tidelog.changes.columns import Columns, plain
 from tidelog.changes.declared import asked_fact
 from tidelog.changes.fact_sources import to_table
+from tidelog.changes.strict_json import RepeatedKeyError, read_json
 from tidelog.errors import Place, Problem, UpdateError
 from tidelog.language.parser import parse
 from tidelog.language.printer import names, print_program
@@ -74,7 +75,7 @@ def read_updates(path: str | Path) -> Iterator[Update]:
         raise UpdateError.of("E307", f"{path} does not exist", remedy="give a file with one update a line")
     with Path(path).open("rb") as file:
         for number, line in enumerate(file, 1):
-            if line.strip():
+            if line.strip(b" \t\r\n"):
                 yield read_update(line, str(path), number)
 
 
@@ -87,10 +88,11 @@ def read_update(line: str | bytes, source: str = "<update>", number: int = 1) ->
         return UpdateError(Problem("E305", sentence, place, remedy))
 
     try:
-        content = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        content = read_json(line)
+    except ValueError as error:
         message, column = getattr(error, "msg", str(error)), getattr(error, "colno", 1)
-        raise refused(f"the line is not JSON: {message}", "write one JSON object a line", column) from error
+        sentence = message if isinstance(error, RepeatedKeyError) else f"the line is not JSON: {message}"
+        raise refused(sentence, "write one JSON object a line, each key once", column) from error
     mistake = _mistake(content)
     if mistake:
         raise refused(mistake, 'write {"insert": [["relation", value, ...]], "delete": [...], ...}')

@@ -21,6 +21,7 @@ from typing import Any, NoReturn
 from tidelog.errors import LawError, TidelogError, TidelogWarning, UsageError
 from tidelog.observe.logs import configure
 from tidelog.observe.notices import shown_on
+from tidelog.visible import visible
 
 COMMANDS: tuple[str, ...] = (
     "demo", "shell", "query", "init", "run", "materialize", "maintain", "state", "explain", "check", "graph", "warm",
@@ -113,7 +114,8 @@ def _without_extra(error: Exception) -> int:
 def _we_failed(error: Exception) -> int:
     if os.environ.get("TIDELOG_TRACEBACK"):
         traceback.print_exception(error)
-    print(f"E900  this is a fault of Tidelog, not of your input: {type(error).__name__}: {error}", file=sys.stderr)
+    said = visible(f"{type(error).__name__}: {error}")
+    print(f"E900  this is a fault of Tidelog, not of your input: {said}", file=sys.stderr)
     if not os.environ.get("TIDELOG_TRACEBACK"):
         print("  set TIDELOG_TRACEBACK=1 and run again to see where", file=sys.stderr)
     return OUR_FAULT

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 from tidelog.cli import Subparsers
 from tidelog.cli.options import add_dialect
+from tidelog.language.lexemes import spell_name
+from tidelog.visible import visible
 
 if TYPE_CHECKING:
     from tidelog.language.terms import Program
@@ -49,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
             is_wrong = True
             print(error, file=sys.stderr)
             count = len(error.problems)
-            print(f"{file}: {count} problem{'' if count == 1 else 's'}", file=sys.stderr)
+            print(f"{visible(file)}: {count} problem{'' if count == 1 else 's'}", file=sys.stderr)
         else:
             _doubt(program)
             print(("\n" if index else "") + summary(program, file))
@@ -93,7 +95,9 @@ def summary(program: Program, title: str) -> str:
         (len(components(program.rules)), "component", "components"),
         (len(set(level.values())), "stratum", "strata"),
     )
-    first = f"{title}: " + ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in counts)
+    first = f"{visible(title)}: " + ", ".join(
+        f"{number} {one if number == 1 else many}" for number, one, many in counts
+    )
     return "\n".join([first, *_table((HEADINGS, *rows))]) if rows else first
 
 
@@ -108,7 +112,7 @@ def _rows(program: Program) -> list[tuple[str, ...]]:
     level = strata(program.rules)
     place = {relation: index for index, relation in enumerate(types)}
     rows: list[tuple[str, ...]] = [
-        (relation, _columns(types[relation]), "explicit", "", _number(facts[relation]), "", "", "")
+        (spell_name(relation), _columns(types[relation]), "explicit", "", _number(facts[relation]), "", "", "")
         for relation in types
         if relation not in level
     ]
@@ -120,7 +124,7 @@ def _rows(program: Program) -> list[tuple[str, ...]]:
         for relation in sorted(component.relations, key=place.__getitem__):
             columns, stratum = _columns(types[relation]), str(level[relation])
             own = (_number(rules[relation]), _number(facts[relation]))
-            rows.append((relation, columns, "derived", *own, str(number), shown, stratum))
+            rows.append((spell_name(relation), columns, "derived", *own, str(number), shown, stratum))
     return rows
 
 

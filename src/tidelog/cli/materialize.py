@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from tidelog.cli import Subparsers
 from tidelog.cli.options import add_engine_options
 from tidelog.errors import UsageError
+from tidelog.language.lexemes import spell_name
+from tidelog.visible import visible
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,9 +57,9 @@ def run(args: argparse.Namespace) -> int:
         reason = error.strerror or str(error)
         raise UsageError.of("E806", f"{args.out} cannot be written: {reason}", remedy="check the path") from error
     seconds = time.perf_counter() - started
-    print(f"{loaded.read:,} facts read, {written:,} written to {Path(args.out)} in {seconds:.1f} s")
+    print(f"{loaded.read:,} facts read, {written:,} written to {visible(str(Path(args.out)))} in {seconds:.1f} s")
     for relation, _ in outputs:
-        print(f"  {relation}: {len(engine[relation]):,}")
+        print(f"  {spell_name(relation)}: {len(engine[relation]):,}")
     return 0
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 
 from tidelog.cli import Subparsers
+from tidelog.visible import visible
 
 
 def register(subparsers: Subparsers) -> None:
@@ -34,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
     pipeline = read_pipeline(args.pipeline)
     if args.check:
         for note in strangers(pipeline, arities(read_programs(pipeline.programs))):
-            print(f"{args.pipeline}: note: {note}")
-        print(f"{args.pipeline}: fine")
+            print(visible(f"{args.pipeline}: note: {note}"))
+        print(visible(f"{args.pipeline}: fine"))
         return 0
     from tidelog.pipeline.job import run_pipeline
 

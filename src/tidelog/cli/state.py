@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tidelog.cli import Subparsers
 from tidelog.errors import UsageError
+from tidelog.visible import visible
 
 if TYPE_CHECKING:
     from tidelog.state.fold import StoredFacts
@@ -70,14 +71,14 @@ def _listed(versions: Sequence[VersionInfo], last: int) -> Iterator[tuple[str, .
     for info in versions[max(left_out, 0) :]:
         time = "" if info.time is None else f"{info.time:%Y-%m-%d %H:%M:%S}"
         sizes = (f"{info.facts:,}", info.kind, f"{info.rows:,}", f"{info.size:,}")
-        yield str(info.version), time, info.origin, *sizes, info.fingerprint, info.strategy
+        yield str(info.version), time, visible(info.origin), *sizes, info.fingerprint, info.strategy
 
 
 def _print_version(stored: StoredState) -> None:
     from tidelog.language.lexemes import spell_name
 
     info = stored.info
-    batch = f", batch {info.origin}" if info.origin else ""
+    batch = f", batch {visible(info.origin)}" if info.origin else ""
     print(
         f"version {info.version}{batch}: {info.facts:,} facts, {len(stored.program.rules)} rules ({info.fingerprint})"
     )
@@ -118,7 +119,7 @@ def _export(stored: StoredState, directory: str, ending: str) -> None:
         reason = error.strerror or str(error)
         raise UsageError.of("E806", f"{directory} cannot be written: {reason}", remedy="check the path") from error
     written = sum(map(len, tables.values()))
-    print(f"{written:,} facts of version {stored.info.version} written to {directory}, rules to program.dl")
+    print(f"{written:,} facts of version {stored.info.version} written to {visible(directory)}, rules to program.dl")
 
 
 def _forget(directory: str, version: int) -> None:

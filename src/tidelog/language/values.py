@@ -23,6 +23,15 @@ INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 AGGREGATES = ("count", "sum", "min", "max", "mean", "median")
 
 
+def is_unicode(text: str) -> bool:
+    """Whether a text can be encoded: one with lone surrogates cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def identity(value: Value) -> Hashable:
     """A key that is equal for the same constant only: Python's own `1 == 1.0 == True` does not hold here."""
     return value if type(value) is int or type(value) is str else (type(value).__name__, value)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tidelog.analysis.impact import Impact
+from tidelog.language.lexemes import spell_name
 from tidelog.language.terms import Atom
 from tidelog.maintenance.schedule import RuleChange, Schedule
 from tidelog.maintenance.store import Store
@@ -39,7 +40,7 @@ class Preview:
         ]
         for word, relations in (("can gain", self.gaining), ("can lose", self.losing)):
             if relations:
-                lines.append(f"  {word} facts: {', '.join(sorted(relations))}")
+                lines.append(f"  {word} facts: {', '.join(map(spell_name, sorted(relations)))}")
         return "\n".join(lines)
 
 

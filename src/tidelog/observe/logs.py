@@ -13,6 +13,8 @@ import logging
 import sys
 from typing import Literal, TextIO
 
+from tidelog.visible import visible, visible_json
+
 _ROOT = "tidelog"
 _OURS = "tidelog-output"
 
@@ -37,14 +39,23 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             entry["error"] = self.formatException(record.exc_info)
-        return json.dumps(entry, ensure_ascii=False)
+        return visible_json(json.dumps(entry, ensure_ascii=False))
+
+
+class TextLines(logging.Formatter):
+    """One line of text per record; what names and values hold cannot break it."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - the library's name
+        """The record as one line."""
+        record.message = visible(record.message)
+        return super().formatMessage(record)
 
 
 def configure(level: str = "warning", form: Literal["text", "json"] = "text", stream: TextIO | None = None) -> None:
     """Send records of `level` and above to `stream` (stderr unless told), as plain text or as JSON lines."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.set_name(_OURS)
-    text = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s", "%H:%M:%S")
+    text = TextLines("%(asctime)s %(levelname)-7s %(name)s: %(message)s", "%H:%M:%S")
     handler.setFormatter(JsonLines() if form == "json" else text)
     root = logging.getLogger(_ROOT)
     for previous in [handler for handler in root.handlers if handler.get_name() == _OURS]:

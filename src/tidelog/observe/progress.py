@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TextIO
 
+from tidelog.visible import visible
+
 Advance = Callable[[int], None]
 """Called with the number of further units of the stage that are done."""
 
@@ -59,7 +61,7 @@ class Lines:
             self._say(f"{name}: {ending}, {done:,} {unit}, {self._clock() - started:.1f} s")
 
     def _say(self, line: str) -> None:
-        print(line, file=self._stream, flush=True)
+        print(visible(line), file=self._stream, flush=True)
 
 
 class Bar:
@@ -84,7 +86,7 @@ class Bar:
             TimeElapsedColumn(),
         )
         with Display(*columns, console=Console(file=self._stream)) as display:
-            task = display.add_task(escape(name), total=total)
+            task = display.add_task(escape(visible(name)), total=total)
             yield lambda count: display.advance(task, count)
 
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -25,15 +25,18 @@ from tidelog.analysis.arities import arities
 from tidelog.backends.choice import fitting_backend
 from tidelog.backends.spark.cluster.session import close, session
 from tidelog.changes.change import Change
+from tidelog.changes.update import Update
 from tidelog.engine import Engine
+from tidelog.errors import TidelogError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
 from tidelog.language.terms import Program
 from tidelog.maintenance.choose import Auto
 from tidelog.observe.logs import log
 from tidelog.pipeline.endpoint import serve
+from tidelog.pipeline.follow.settling import Settled, rule_names, settle
 from tidelog.pipeline.follow.streaming import check_checkpoint, follow, stopping
-from tidelog.pipeline.follow.updates import Part, admitted, announced, parts_of, rule_names, stream_of
+from tidelog.pipeline.follow.updates import Part, announced, parts_of, stream_of
 from tidelog.pipeline.out.feed import feed_of
 from tidelog.pipeline.out.outbox import Outbox
 from tidelog.pipeline.out.sinks import change_sinks, relation_sinks
@@ -58,6 +61,8 @@ OWN = "_pipeline"
 """The folder inside the state for what belongs to the pipeline: checkpoint, outbox, rejects."""
 
 Watch = Callable[[Engine, Change], None]
+Feed = tuple[int, pa.Table | None]
+"""A version and the rows of its change; None stands for all of its facts."""
 
 _LOG = log(__name__)
 
@@ -168,7 +173,7 @@ class Job:
             engine.apply(insert=insert)
         self._engine = engine
         self._state.give(print_program(self._program))
-        self._store(None, None)
+        self._store([(engine.version, None)], None)
         told = {"version": engine.version, "facts": _size(engine), "seconds": time.perf_counter() - started}
         self._status.tell("loaded", **told)
 
@@ -210,7 +215,7 @@ class Job:
             return
         change = self.engine.apply(None, difference.delete, difference.add_rules, difference.remove_rules)
         reach(RULES_APPLIED)
-        self._store(feed_of(change, self.engine.version, None), None)
+        self._store([(self.engine.version, feed_of(change, self.engine.version, None))], None)
         told = {"added": len(difference.add.rules), "removed": len(difference.remove_rules)}
         counts = {"inserted": change.inserted.total, "deleted": change.deleted.total, "facts": _size(self.engine)}
         self._status.tell("rules", version=self.engine.version, **told, **counts)
@@ -231,19 +236,38 @@ class Job:
             if at + 1 < len(parts) and self.engine.looks_ahead:
                 following = announced(parts[at + 1], rule_names(self.engine))
                 if following is not None:
-                    self.engine.look_ahead(following)
+                    with suppress(TidelogError):  # what is wrong with it is said when its turn comes
+                        self.engine.look_ahead(following)
 
     def _apply(self, part: Part, number: int, at: int) -> None:
-        """One part: one version."""
-        started = time.perf_counter()
-        update, misfits = admitted(self.engine, part.lines)
-        self._reject(f"batch-{number}-{at}", [*part.rejects, *misfits])
-        change = self.engine.apply_update(update)
+        """One part: one version, or several if its lines do not go together; all of them in one commit.
+
+        Where a bad line stops the run, the lines before it are stored, with how many they are: these are left out when
+        the part comes again.
+        """
+        started, stops, name = time.perf_counter(), self._pipeline.on_bad == "fail", f"batch-{number}-{at}"
+        lines_in = f"{STREAM} {number}.{at} line"
+        known = self._state.last_batch(lines_in) or 0
+        settled = settle(self.engine, part.lines[known:], stops=stops)
+        if settled.rejects and stops:
+            self._keep(settled, number, known + settled.done, lines_in, started)
+        elif not settled.changes:
+            settled.changes.append((self.engine.version + 1, self.engine.apply_update(Update()), 0))
+        self._reject(name, settled.rejects)
+        self._keep(settled, number, number * PARTS + at, STREAM, started)
+
+    def _keep(self, settled: Settled, number: int, batch: int, source: str, started: float) -> None:
+        """Store, publish and show what was applied."""
+        if not settled.changes:
+            return
         reach("batch-applied")
-        self._store(feed_of(change, self.engine.version, number), number * PARTS + at)
-        self._tell(number, change, len(part.lines) - len(misfits), time.perf_counter() - started)
-        if self._watch is not None:
-            self._watch(self.engine, change)
+        feeds = [(version, feed_of(change, version, number)) for version, change, _ in settled.changes]
+        self._store(feeds, batch, source)
+        for version, change, lines in settled.changes:
+            passed = time.perf_counter() - started if version == self.engine.version else change.stats.seconds
+            self._tell(number, version, change, lines, passed)
+            if self._watch is not None:
+                self._watch(self.engine, change)
         for sink in self._relations:
             sink.publish(self.engine, time.monotonic())
 
@@ -252,17 +276,18 @@ class Job:
             self._rejects.take(part, rejects)
             self._status.tell("rejects", count=len(rejects), part=part)
 
-    def _store(self, rows: pa.Table | None, batch: int | None) -> None:
-        """Make the present version durable, then public; without rows all of its facts are new."""
-        version = self.engine.version
-        if rows is None:
-            self._outbox.put_whole(version)
-        else:
-            self._outbox.put(version, rows)
+    def _store(self, feeds: Sequence[Feed], batch: int | None, source: str = STREAM) -> None:
+        """Make the present version durable, then public, with those that led to it since the last save."""
+        for version, rows in feeds:
+            if rows is None:
+                self._outbox.put_whole(version)
+            else:
+                self._outbox.put(version, rows)
         reach("outbox-written")
-        self.engine.save(self._state, batch=batch, source=STREAM)
+        self.engine.save(self._state, batch=batch, source=source)
         reach("version-saved")
-        self._publish(version, rows)
+        for version, rows in feeds:
+            self._publish(version, rows)
         self._forget()
 
     def _forget(self) -> None:
@@ -278,11 +303,11 @@ class Job:
         reach("version-published")
         self._outbox.done(version)
 
-    def _tell(self, batch: int, change: Change, updates: int, seconds: float) -> None:
+    def _tell(self, batch: int, version: int, change: Change, updates: int, seconds: float) -> None:
         self._status.tell(
             "batch",
             batch=batch,
-            version=self.engine.version,
+            version=version,
             updates=updates,
             inserted=change.inserted.total,
             deleted=change.deleted.total,

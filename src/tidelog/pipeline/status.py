@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Protocol, TextIO
 
 from tidelog.observe.metrics import Registry
+from tidelog.visible import visible, visible_json
 
 _RECENT = 8
 
@@ -80,7 +81,7 @@ class Lines:
 
     def show(self, kind: str, told: Mapping[str, Any]) -> None:
         """Print the line."""
-        print(sentence(kind, told), file=self._stream, flush=True)
+        print(visible(sentence(kind, told)), file=self._stream, flush=True)
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -95,7 +96,7 @@ class JsonEvents:
     def show(self, kind: str, told: Mapping[str, Any]) -> None:
         """Print the object."""
         entry = {"time": round(time.time(), 3), "event": kind, **told}
-        print(json.dumps(entry, ensure_ascii=False, default=str), file=self._stream, flush=True)
+        print(visible_json(json.dumps(entry, ensure_ascii=False, default=str)), file=self._stream, flush=True)
 
     def close(self) -> None:
         """Each event is complete in itself; nothing follows."""
@@ -123,7 +124,7 @@ class Live:
         else:
             from rich.markup import escape
 
-            self._display.console.print(escape(sentence(kind, told)), highlight=False)
+            self._display.console.print(escape(visible(sentence(kind, told))), highlight=False)
         self._display.update(self._table())
 
     def close(self) -> None:

@@ -22,6 +22,7 @@ from tidelog.planning.join_order import Estimates, NoEstimates
 from tidelog.planning.lowered import LoweredRule, Stage
 from tidelog.planning.plan import Absent, Driver, Join, Plan, Step, key_columns
 from tidelog.planning.planner import plan_all, plan_head, plan_literal
+from tidelog.visible import visible
 
 
 def describe(stages: Sequence[Stage], estimates: Estimates | None = None) -> str:
@@ -41,7 +42,7 @@ def describe(stages: Sequence[Stage], estimates: Estimates | None = None) -> str
     if needed:
         lines.append("indexes")
         lines += [f"   {relation} by {_columns(columns)}" for relation, columns in sorted(needed)]
-    return "\n".join(lines)
+    return "\n".join(map(visible, lines))
 
 
 def plans_of(rule: LoweredRule, estimates: Estimates) -> Iterator[Plan]:

@@ -4,7 +4,9 @@ What      : `fold` reads rows of many versions and says, per relation, which fac
 Idea      : the last row of a fact that says whether it is there decides that, and its last row at all decides whether
             it is explicit. Facts get dense numbers by hashing column after column, so the whole is linear in the rows.
 Invariant : rows count in the order of their versions, and in the order in which they stand within one version; the
-            order of the files that they come from is of no importance. Every fact comes out once.
+            order of the files that they come from is of no importance. Every fact comes out once. The number of columns
+            belongs to a version: a relation that was emptied may come back with another, so rows of one relation can
+            differ in it, and all facts that are there have the same.
 Never     : no file and no engine.
 """
 
@@ -52,7 +54,7 @@ def fold(rows: pa.Table, base: int = 0) -> Iterator[StoredFacts]:
         if places.max() < base:
             yield _unchanged(relation, _taken(rest, places))
         else:
-            yield _relation(relation, rest.take(pa.array(places)))
+            yield _last_shape(relation, rest.take(pa.array(places)))
 
 
 def programs(rows: pa.Table) -> dict[str, str]:
@@ -73,16 +75,28 @@ def _unchanged(relation: str, rows: pa.Table) -> StoredFacts:
     return _stored(relation, values, len(values[0]), rows["explicit"].to_numpy())
 
 
+def _last_shape(relation: str, rows: pa.Table) -> StoredFacts:
+    """The facts of one relation, given its rows in order; those of other numbers of columns must all be gone."""
+    widths = rows["values"].combine_chunks().value_lengths().to_numpy()
+    if (widths == widths[-1]).all():
+        return _relation(relation, rows, int(widths[-1]))
+    arities = (int(arity) for arity in np.unique(widths))
+    found = {arity: _relation(relation, rows.filter(pa.array(widths == arity)), arity) for arity in arities}
+    filled = [facts for facts in found.values() if len(facts)]
+    if len(filled) > 1:
+        raise ValueError(f"{relation} has facts with {filled[0].arity} and with {filled[1].arity} columns")
+    return filled[0] if filled else found[int(widths[-1])]
+
+
 def _stored(relation: str, values: pa.Array, arity: int, explicit: Flags) -> StoredFacts:
     columns = to_columns(values, arity) if len(values) else [pa.nulls(0)] * arity
     table = pa.table(columns, names=[f"c{number}" for number in range(arity)])
     return StoredFacts(relation, arity, table, explicit.astype(np.bool_))
 
 
-def _relation(relation: str, rows: pa.Table) -> StoredFacts:
+def _relation(relation: str, rows: pa.Table, arity: int) -> StoredFacts:
     """The facts of one relation, given its rows in order."""
     values = rows["values"].combine_chunks()
-    arity = len(values[0])
     signs, places = rows["sign"].to_numpy(), np.arange(rows.num_rows)
     facts = _numbers(values, arity)
     says = signs != WITHDRAWN

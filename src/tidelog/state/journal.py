@@ -3,8 +3,9 @@
 What      : a `Journal` per state that the engine was saved to or opened from; every transaction adds an `Entry`.
 Idea      : with the changes at hand, a save costs what has changed and not what there is. An entry refers to tables
             that the backend has frozen, so noting it costs nothing to speak of.
-Invariant : the state at `version` and the entries after it give the engine's present facts. A journal that has grown
-            beyond the facts themselves forgets its entries, and the next save writes everything.
+Invariant : the state as the save `last` left it, or one of the `attempts` after it whose outcome is not known, and the
+            entries after its version give the engine's present facts. A journal that has grown beyond the facts
+            themselves forgets its entries, and the next save writes everything.
 Never     : no file, no encoding.
 """
 
@@ -37,10 +38,12 @@ class Entry:
 
 @dataclass(slots=True)
 class Journal:
-    """The entries since the commit that this engine last made or read."""
+    """The entries since the commit that this engine last made or read; `last` is the id of its save."""
 
     state: str
     commit: int = -1
+    last: str = ""
+    attempts: set[str] = field(default_factory=set)
     limit: int = LEAST_LIMIT
     writer: str = field(default_factory=lambda: uuid4().hex)
     entries: list[Entry] | None = field(default_factory=list)
@@ -56,9 +59,20 @@ class Journal:
         if self.entries is not None:
             self.entries.append(entry)
 
-    def saved(self, commit: int, facts: int) -> None:
+    def attempt(self) -> str:
+        """The id of a save that begins."""
+        identity = uuid4().hex
+        self.attempts.add(identity)
+        return identity
+
+    def knows(self, identity: str) -> bool:
+        """Whether the save of that id is the last one, or one of which this engine does not know what became of it."""
+        return identity == self.last or identity in self.attempts
+
+    def saved(self, commit: int, identity: str, facts: int) -> None:
         """Everything up to now is part of a commit."""
-        self.commit, self.limit, self.entries, self.held = commit, max(facts, LEAST_LIMIT), [], 0
+        self.commit, self.last, self.attempts = commit, identity, set()
+        self.limit, self.entries, self.held = max(facts, LEAST_LIMIT), [], 0
 
 
 class Journals:

@@ -1,7 +1,9 @@
 """One writer at a time.
 
-What      : a lock on a state directory, held by one process until it lets go or dies.
-Idea      : the system takes a file lock back from a dead process, however it died; so nothing has to be cleaned up.
+What      : a lock on a state directory, held by one process until it lets go or dies; its file names the process, and
+            the save that it last began.
+Idea      : the system takes a file lock back from a dead process, however it died; so nothing has to be cleaned up
+            before the next writer works. What the dead one was writing is known by the id of its save.
 Invariant : while a lock is held every other attempt is refused at once with a `StateError`, never made to wait.
 Never     : readers take no lock: they read a version, and versions do not change.
 """
@@ -10,12 +12,16 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from pathlib import Path
 
 from tidelog.errors import StateError
 
 NAME = "_tidelog.lock"
 """Readers of the open format pass over files that begin with an underscore."""
+
+_LENGTH = 128
+_ID = re.compile(r"[0-9a-f]{32}")
 
 
 class Lock:
@@ -33,15 +39,33 @@ class Lock:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            holder = os.pread(self._file, 32, 0).decode(errors="replace").strip() or "unknown"
+            holder = (self._words() or ["unknown"])[0]
             os.close(self._file)
             raise StateError.of(
                 "E607",
                 f"another writer holds {directory} (process {holder})",
                 remedy="wait until it ends, or use another directory",
             ) from error
+        self._directory = directory
+        self.last_begun = next((word for word in self._words()[1:] if _ID.fullmatch(word)), "")
+        self.begin(self.last_begun)
+
+    def begin(self, identity: str) -> None:
+        """Note the id of a save before it writes anything."""
+        self.last_begun = identity
         os.ftruncate(self._file, 0)
-        os.pwrite(self._file, str(os.getpid()).encode(), 0)
+        os.pwrite(self._file, f"{os.getpid()}\n{identity}\n".encode(), 0)
+
+    def is_held(self) -> bool:
+        """Whether the directory is still the one that was locked, and was not replaced by another."""
+        try:
+            there = os.stat(self._directory / NAME)  # noqa: PTH116 - beside fstat
+        except OSError:
+            return False
+        return os.path.samestat(there, os.fstat(self._file))
+
+    def _words(self) -> list[str]:
+        return os.pread(self._file, _LENGTH, 0).decode(errors="replace").split()
 
     def release(self) -> None:
         """Let others write. Releasing twice does nothing."""

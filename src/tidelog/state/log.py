@@ -8,7 +8,9 @@ Source    : O'Neil et al. 1996, "The log-structured merge-tree"; the Delta proto
 Invariant : 1. a save that returned survives the death of the process; one that did not return left the version
                before it or the version after it, never anything else.
             2. a batch is part of the state at most once.
-            3. only the engine that made or read the last version can add the next one.
+            3. only the engine that made or read the last version can add the next one; a copy of the state, or an
+               older one in its place, is not the state that this engine last wrote, even if it wrote all of it.
+            4. a save that came to nothing leaves no file behind, at the latest when the next one begins.
 Cost      : a save costs what changed since the last one, and now and then a part of what changed before.
 Never     : no update is applied and no rule evaluated here.
 """
@@ -28,7 +30,6 @@ import pyarrow as pa
 from tidelog.changes.change import FactTable
 from tidelog.errors import StateError
 from tidelog.language.terms import Program
-from tidelog.state.arguments import check_number, check_source
 from tidelog.state.failpoints import reach
 from tidelog.state.fold import programs
 from tidelog.state.journal import Entry, Journal
@@ -37,7 +38,7 @@ from tidelog.state.reading import stored_version
 from tidelog.state.rows import ABSENT, GIVEN, PRESENT, PROGRAM, RULES, WITHDRAWN, program_row, to_rows
 from tidelog.state.snapshot import Snapshot
 from tidelog.state.table import ROW_GROUP, File, Table
-from tidelog.state.versions import VersionInfo, digest, fingerprint, program_text
+from tidelog.state.versions import VersionInfo, check_source, digest, fingerprint, program_text, whole_number
 
 FAN_OUT = 32
 """When this many files of changes of one level have come together, they become one file of the next level."""
@@ -80,6 +81,8 @@ class StateLog:
     def _refresh(self) -> None:
         self._table = Table(self.directory)
         self._info = self._table.info() if self._table.exists() else None
+        if self._info is None or self._info.id != self._lock.last_begun:
+            self._table.discard(self._lock.last_begun)
         self._is_certain = True
 
     @property
@@ -114,10 +117,12 @@ class StateLog:
 
     def save(self, snapshot: Snapshot, batch: int | None = None, source: str = SOURCE) -> VersionInfo:
         """Make the present version of an engine the last one of the state, with the batch that led to it."""
-        check_number("batch", batch)
-        check_source(source)
         reach("save-begins")
-        if not self._is_certain:
+        batch = None if batch is None else whole_number(batch, "a batch")
+        check_source(source)
+        if not self._lock.is_held():
+            raise _not_the_last(self.directory, "it was replaced while it was open")
+        if not (self._is_certain and self._table.is_current()):
             self._refresh()
             self._given = None
             if self._giving == self.given:
@@ -127,7 +132,7 @@ class StateLog:
         last, journal = self._info, self._journal(snapshot, self._info)
         has_batch = batch is None or (last.batch, last.source) == (batch, source)
         if snapshot.version == last.version and has_batch and self._giving is None:
-            journal.saved(last.commit, last.facts)
+            journal.saved(last.commit, last.id, last.facts)
             return last
         if batch is not None and self.has_batch(batch, source):
             raise StateError.of(
@@ -137,7 +142,7 @@ class StateLog:
 
     def forget(self, before: int) -> tuple[int, int]:
         """Remove what only versions before the given one need; how many files went, and how many bytes they had."""
-        return self._forget(stored_version(self._table, before).commit)
+        return self._forget(stored_version(self._table, whole_number(before, "a version")).commit)
 
     def forget_all_but(self, commits: int) -> tuple[int, int]:
         """As `forget`, but keep what the last `commits` commits need."""
@@ -155,35 +160,48 @@ class StateLog:
         journal = snapshot.journals.of(info.state)
         if journal is None:
             sentence, remedy = "holds the state of another engine", "open that one, or save into an empty directory"
-        elif journal.commit != info.commit and info.writer != journal.writer:
-            sentence, remedy = f"has moved on to version {info.version} without this engine", "open it again"
-        else:
+        elif journal.knows(info.id):
             return journal
+        elif info.writer == journal.writer or info.commit <= journal.commit:
+            raise _not_the_last(self.directory, f"it is a copy, or an older one with version {info.version}")
+        else:
+            sentence, remedy = f"has moved on to version {info.version} without this engine", "open it again"
         raise StateError.of("E608", f"{self.directory} {sentence}", remedy=remedy)
 
     def _save(self, snapshot: Snapshot, journal: Journal, batch: int | None, source: str) -> VersionInfo:
-        last, fresh = self._info, journal.entries
-        files = [] if last is None else self._table.files()
-        if last is None or fresh is None or _is_base_due(files, fresh):
-            kind, added, removed, relations = "base", *self._base(snapshot, files)
-        else:
-            fresh = [entry for entry in fresh if entry.version > last.version]
-            kind, added, removed = self._changes(snapshot, last, fresh, files)
-            relations = _grown(last.relations, fresh, snapshot)
-        reach("files-written")
-        _, text, identity = self._spelling(snapshot.program)
+        identity = journal.attempt()
+        self._lock.begin(identity)
+        try:
+            kind, added, removed, relations = self._written(snapshot, journal, identity)
+            reach("files-written")
+        except BaseException:
+            self._table.discard(identity)
+            raise
+        _, text, program = self._spelling(snapshot.program)
         info = VersionInfo(
-            journal.state, snapshot.version, identity, digest(text), snapshot.strategy, relations, kind,
-            sum(file.rows for file in added), batch, source if batch is not None else "", journal.writer,
+            journal.state, snapshot.version, program, digest(text), snapshot.strategy, relations, kind,
+            sum(file.rows for file in added), batch, source if batch is not None else "", journal.writer, identity,
         )  # fmt: skip
         self._is_certain = False
         self._table.commit(info, added, removed)
         self._info = info = self._table.info()
         self._is_certain = True
         self._given, self._giving = self._giving or self._given, None
-        journal.saved(info.commit, info.facts)
+        journal.saved(info.commit, info.id, info.facts)
         reach("acknowledged")
         return info
+
+    def _written(
+        self, snapshot: Snapshot, journal: Journal, identity: str
+    ) -> tuple[str, list[File], list[File], Shapes]:
+        """The files of a version: their kind, the new ones, those that they replace, and the relations they make."""
+        last, fresh = self._info, journal.entries
+        files = [] if last is None else self._table.files()
+        if last is None or fresh is None or _is_base_due(files, fresh):
+            return "base", *self._base(snapshot, files, identity)
+        fresh = [entry for entry in fresh if entry.version > last.version]
+        relations = _grown(last.relations, fresh, snapshot)
+        return *self._changes(snapshot, last, fresh, files, identity), relations
 
     def _spelling(self, program: Program) -> tuple[Program, str, str]:
         """A program, its text and its fingerprint; found once, because most versions have the rules of the last."""
@@ -191,7 +209,7 @@ class StateLog:
             self._spelled = program, program_text(program), fingerprint(program)
         return self._spelled
 
-    def _base(self, snapshot: Snapshot, files: list[File]) -> tuple[list[File], list[File], Shapes]:
+    def _base(self, snapshot: Snapshot, files: list[File], identity: str) -> tuple[list[File], list[File], Shapes]:
         """Every fact in one new file, in place of all others."""
         reach("base-begins")
         relations: Shapes = {}
@@ -208,12 +226,12 @@ class StateLog:
                     flags = explicit[start : start + ROW_GROUP]
                     yield to_rows(name, facts.slice(start, ROW_GROUP), snapshot.version, PRESENT, flags, len(flags))
 
-        base = self._table.write("base", chunks())
+        base = self._table.write("base", identity, chunks())
         reach("base-written")
         return [base], files, relations
 
     def _changes(
-        self, snapshot: Snapshot, last: VersionInfo, entries: list[Entry], files: list[File]
+        self, snapshot: Snapshot, last: VersionInfo, entries: list[Entry], files: list[File], identity: str
     ) -> tuple[str, list[File], list[File]]:
         """Rows for what changed, put together with files of changes where a level is full."""
         rows = [rows for entry in entries for rows in _rows(entry)]
@@ -231,7 +249,7 @@ class StateLog:
         if merged:
             reach("merge-begins")
             rows.insert(0, self._table.read(merged))
-        file = self._table.write(f"changes{level}", [pa.concat_tables(rows)])
+        file = self._table.write(f"changes{level}", identity, [pa.concat_tables(rows)])
         if merged:
             reach("merged-file-written")
         return "merge" if merged else "changes", [file], merged
@@ -245,6 +263,14 @@ def opened(target: str | PathLike[str]) -> Iterator[StateLog]:
         return
     with StateLog(target) as log:
         yield log
+
+
+def _not_the_last(directory: Path, why: str) -> StateError:
+    return StateError.of(
+        "E611",
+        f"the state in {directory} is not the one that this engine last wrote: {why}",
+        remedy="open it and apply what it lacks, or save into an empty directory",
+    )
 
 
 def _is_base_due(files: list[File], entries: list[Entry]) -> bool:
@@ -268,11 +294,10 @@ def _rows(entry: Entry) -> Iterator[pa.Table]:
 
 
 def _grown(before: Mapping[str, tuple[int, int]], entries: list[Entry], snapshot: Snapshot) -> Shapes:
-    """The relations and their sizes after the entries."""
+    """The relations with their present numbers of columns, and their sizes after the entries."""
     after = dict(before)
     for name in snapshot.holder.relations():
-        if name not in after:
-            after[name] = snapshot.holder.arity(name) or 0, 0
+        after[name] = snapshot.holder.arity(name) or 0, after.get(name, (0, 0))[1]
     for entry in entries:
         for tables, sign in ((entry.inserted, 1), (entry.deleted, -1)):
             for name, table in tables.items():

@@ -19,12 +19,11 @@ import pyarrow as pa
 from tidelog.errors import ProgramError, StateError
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program
-from tidelog.state.arguments import check_number
 from tidelog.state.fold import StoredFacts, fold, programs
 from tidelog.state.rows import RULES
 from tidelog.state.snapshot import StoredState
 from tidelog.state.table import Table, damaged, reading
-from tidelog.state.versions import VersionInfo, fingerprint
+from tidelog.state.versions import VersionInfo, fingerprint, whole_number
 
 
 def read_versions(directory: str | PathLike[str]) -> list[VersionInfo]:
@@ -34,8 +33,8 @@ def read_versions(directory: str | PathLike[str]) -> list[VersionInfo]:
 
 def read_state(directory: str | PathLike[str], version: int | None = None) -> StoredState:
     """A stored version with its facts; the last one unless another is asked for."""
-    check_number("version", version)
     path = Path(directory).resolve()
+    version = None if version is None else whole_number(version, "a version")
     table = Table(path)
     last = table.info()
     info = last if version is None or version == last.version else stored_version(table, version)
@@ -80,10 +79,13 @@ def _program(directory: Path, rows: pa.Table, info: VersionInfo) -> Program:
 
 
 def _relations(directory: Path, found: dict[str, StoredFacts], info: VersionInfo) -> list[StoredFacts]:
-    """The facts of every relation that the commit names, relations without facts included."""
+    """The facts of every relation that the commit names, relations without facts included.
+
+    Facts say themselves how many columns they have; a commit of an older release may name those of an earlier version.
+    """
     for name, (arity, count) in info.relations.items():
         facts = found.setdefault(name, _nothing(name, arity))
-        if (facts.arity, len(facts)) != (arity, count):
+        if len(facts) != count:
             raise damaged(directory, f"{name} has {len(facts)} facts instead of {count}")
     unknown = [name for name, facts in found.items() if len(facts) and name not in info.relations]
     if unknown:

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -33,6 +33,7 @@ from tidelog.state.rows import SCHEMA
 from tidelog.state.versions import KEY, VersionInfo
 
 _LOG = "_delta_log"
+_STAGED = re.compile(r"(\d{20}\.|_last_checkpoint).*#\d+|_commit_.*\.json\.tmp")
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 ROW_GROUP = 1 << 18
@@ -138,13 +139,14 @@ class Table:
     def _actions(self, commit: int) -> list[dict[str, Any]]:
         path = self.directory / _LOG / f"{commit:020d}.json"
         with reading(self.directory):
-            return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            lines = path.read_bytes().split(b"\n")  # other separators of lines may stand inside the strings of JSON
+            return [json.loads(line) for line in lines if line]
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
-    def write(self, level: str, chunks: Iterable[pa.Table]) -> File:
-        """Write rows into a new file that no commit knows yet, down to the disk."""
-        name = f"{level}-{uuid4().hex}.parquet"
+    def write(self, level: str, identity: str, chunks: Iterable[pa.Table]) -> File:
+        """Write rows into a new file that no commit knows yet, down to the disk; `identity` is that of the save."""
+        name = f"{level}-{identity}.parquet"
         path, rows = self.directory / name, 0
         with _writing(self.directory):
             with pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
@@ -186,6 +188,25 @@ class Table:
             _sync(log / f"{self._delta.version():020d}.json")
             _sync(log)
 
+    def is_current(self) -> bool:
+        """Whether the log still ends where it ended when it was last looked at."""
+        log, last = self.directory / _LOG, -1 if self._delta is None else self._delta.version()
+        return (last < 0 or (log / f"{last:020d}.json").exists()) and not (log / f"{last + 1:020d}.json").exists()
+
+    def discard(self, identity: str) -> None:
+        """Remove the files of a save that came to nothing; a file that any commit names stays."""
+        found = set(self.directory.glob(f"*-{identity}.parquet")) if identity else set()
+        if found and self._delta is not None:
+            named = {file.name for file in self.files()} | self.added_since(self.commits()[0])
+            found = {path for path in found if path.name not in named}
+        for path in (*found, *self._staged()):
+            path.unlink(missing_ok=True)
+
+    def _staged(self) -> Iterator[Path]:
+        """What delta-rs leaves in the log when it dies before it renames a file to its name."""
+        log = self.directory / _LOG
+        return (path for path in log.glob("*") if _STAGED.fullmatch(path.name)) if log.is_dir() else iter(())
+
     def remove_all_but(self, names: Collection[str]) -> tuple[int, int]:
         """Remove the other files of rows, those that no commit names included; how many, and of how many bytes."""
         count = size = 0
@@ -195,6 +216,8 @@ class Table:
                     size += path.stat().st_size
                     path.unlink()
                     count += 1
+            for path in self._staged():
+                path.unlink()
         return count, size
 
     def shorten_log(self, commit: int) -> None:
@@ -255,7 +278,7 @@ def _writing(directory: Path) -> Iterator[None]:
 
 
 def _first_line(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]
+    return str(error).partition("\n")[0] or type(error).__name__
 
 
 def _sync(path: Path) -> None:

@@ -14,11 +14,13 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from operator import index
 from typing import Any
 
 from tidelog.errors import StateError
 from tidelog.language.printer import canonical_text, print_program
 from tidelog.language.terms import Program
+from tidelog.language.values import INT_MAX, INT_MIN, is_unicode
 from tidelog.planning.lowered import is_hidden
 from tidelog.state.rows import FORMAT
 
@@ -34,7 +36,8 @@ class VersionInfo:
     """One stored version.
 
     `relations` maps every stored relation, hidden ones included, to its arity and size. `fingerprint` is that of the
-    program, `text` that of its exact spelling. `kind`, `rows` and `size` say what the commit added to the table.
+    program, `text` that of its exact spelling. `kind`, `rows` and `size` say what the commit added to the table. `id`
+    is that of the save that made it: no other save has it, not even of the same engine into a copy of the state.
     """
 
     state: str
@@ -48,6 +51,7 @@ class VersionInfo:
     batch: int | None = None
     source: str = ""
     writer: str = ""
+    id: str = ""
     commit: int = -1
     time: datetime | None = None
     size: int = 0
@@ -81,6 +85,7 @@ class VersionInfo:
             "batch": self.batch,
             "source": self.source,
             "writer": self.writer,
+            "id": self.id,
         }
 
     @classmethod
@@ -100,16 +105,38 @@ class VersionInfo:
         time = datetime.fromtimestamp(commit_info.get("timestamp", 0) / 1000, UTC)
         relations = {name: (arity, count) for name, (arity, count) in said["relations"].items()}
         words = {name: said[name] for name in _PLAIN}
+        words["id"] = said.get("id") or f"{said['writer']}:{commit}"  # older releases gave none
         return cls(relations=relations, commit=commit, time=time, size=size, **words)
 
 
 _PLAIN = ("state", "version", "fingerprint", "text", "strategy", "kind", "rows", "batch", "source", "writer")
 
 
+def whole_number(value: object, what: str) -> int:
+    """A version or a batch as a plain number of 64 bits; E612 for everything else."""
+    try:
+        number = None if isinstance(value, bool) else index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or not INT_MIN <= number <= INT_MAX:
+        shown = repr(value) if number is None else "a number beyond 64 bits"
+        raise StateError.of(
+            "E612", f"{what} is a whole number of 64 bits, not {shown[:80]}", remedy="give such a number"
+        )
+    return number
+
+
+def check_source(source: object) -> None:
+    """Refuse a name of a source of batches that cannot be stored."""
+    if not isinstance(source, str) or not is_unicode(source):
+        shown = repr(source)[:80]
+        raise StateError.of("E612", f"a source of batches is called by a text, not {shown}", remedy="give a text")
+
+
 def fingerprint(program: Program) -> str:
     """A short text that is equal for equal programs, facts left aside."""
-    rest = print_program(Program((), (), program.declarations, program.inputs, program.outputs)).splitlines()
-    lines = sorted([*rest, *(f"{rule.name or ''}: {canonical_text(rule)}" for rule in program.rules)])
+    rest = print_program(Program((), (), program.declarations, program.inputs, program.outputs)).split("\n")
+    lines = sorted([*filter(None, rest), *(f"{rule.name or ''}: {canonical_text(rule)}" for rule in program.rules)])
     return digest("\n".join(lines))
 
 

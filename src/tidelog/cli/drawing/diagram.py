@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from tidelog.analysis.hypergraph import Hypergraph, HyperNode, levels
 from tidelog.language.printer import print_literal, print_rule
 from tidelog.language.terms import Rule
+from tidelog.visible import visible
 
 RULES_PER_BOX = 12
 """A hyper-node with more rules is shown by its first ones and a count of the rest."""
@@ -71,7 +72,7 @@ def _counted(number: int, word: str) -> str:
 
 
 def _box(node: HyperNode, stratum: int, is_contradictory: bool) -> Box:
-    title = ", ".join(dict.fromkeys(rule.head.relation for rule in node.rules))
+    title = visible(", ".join(dict.fromkeys(rule.head.relation for rule in node.rules)))
     if len(title) > 2 * LINE_LENGTH:
         title = title[: 2 * LINE_LENGTH - 3] + "..."
     lines = [line for rule in node.rules[:RULES_PER_BOX] for line in _rule_lines(rule)]
@@ -84,7 +85,7 @@ def _rule_lines(rule: Rule) -> list[tuple[str, str]]:
     """A rule on one line if it fits, else its head and then its literals, as many as fit on a line."""
     text = print_rule(Rule(rule.head, rule.body))
     if len(text) <= LINE_LENGTH or not rule.body:
-        return [(rule.name or "", text)]
+        return [(visible(rule.name or ""), text)]
     lines = [print_literal(rule.head) + " :-"]
     current = ""
     for index, literal in enumerate(rule.body):
@@ -95,4 +96,4 @@ def _rule_lines(rule: Rule) -> list[tuple[str, str]]:
         else:
             current = f"{current} {shown}".strip()
     lines.append("    " + current)
-    return [(rule.name or "" if index == 0 else "", line) for index, line in enumerate(lines)]
+    return [(visible(rule.name or "") if index == 0 else "", line) for index, line in enumerate(lines)]

@@ -11,6 +11,7 @@ Codes: E730 a checkpoint that does not fit the state, E732 a stream that broke.
 
 from __future__ import annotations
 
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -27,6 +28,8 @@ from tidelog.state.versions import PARTS
 Process = Callable[[DataFrame, int], None]
 
 _PATIENCE = 0.2
+_FILE = re.compile(r"error while reading file (\S+?)\.? ")
+_CAUSE = re.compile(r"^Caused by: [\w.$]+: (.*)$", re.MULTILINE)
 
 
 def follow(
@@ -45,10 +48,20 @@ def follow(
         batches.raise_if_failed()
         if stop.is_set():
             return
-        first = (str(error).splitlines() or [type(error).__name__])[0]
-        raise PipelineError.of(
-            "E732", f"the update stream broke: {first}", remedy="start again: it continues at the last stored version"
-        ) from error
+        raise _broken(error) from error
+
+
+def _broken(error: BaseException) -> PipelineError:
+    """What Spark could not do, in one line: the file that it could not read if there is one, else its first words."""
+    text = str(error)
+    file, causes = _FILE.search(text), _CAUSE.findall(text)
+    if file:
+        sentence = f"{file[1]} cannot be read: {causes[-1] if causes else 'see the log of Spark'}"
+        return PipelineError.of("E732", sentence, remedy="correct, rename or remove the file, and start again")
+    first = text.partition("\n")[0] or type(error).__name__
+    return PipelineError.of(
+        "E732", f"the update stream broke: {first}", remedy="start again: it continues at the last stored version"
+    )
 
 
 def check_checkpoint(checkpoint: Path, last_batch: int | None) -> None:
@@ -105,6 +118,8 @@ class _Batches:
         query.awaitTermination()
 
     def raise_if_failed(self) -> None:
-        """Raise what went wrong inside a batch, as it was."""
+        """Raise what went wrong inside a batch: errors of ours as they were."""
+        if isinstance(self._failure, SPARK_ERRORS):
+            raise _broken(self._failure) from self._failure
         if self._failure is not None:
             raise self._failure

@@ -4,22 +4,23 @@ What      : change sinks take the feed of every version; relation sinks take who
 Idea      : a version is published under its number, so that publishing it again writes the same thing in the same
             place: a folder `version=N` is written anew, a database table that knows the version already is left alone.
 Invariant : what a sink holds of version N is all of it or nothing: folders appear whole, and a database gets one
-            transaction. Only stored versions are published. The console may repeat a version after a crash.
-Never     : names of relations never become paths as they are (they are quoted), nor text of a query.
+            transaction. Only stored versions are published. The console may repeat a version after a crash. On this
+            machine nothing is removed that we did not write (shelf.py); elsewhere the folder of the version that is
+            published is written anew, and nothing else is touched.
+Never     : names of relations never become paths as they are (folders.py), nor text of a query, nor what a terminal
+            obeys (visible.py).
 
 Codes: E729 a sink that cannot be written.
 """
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Protocol, TextIO, TypeAlias
-from urllib.parse import quote
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,14 +29,19 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from tidelog.engine import Engine
 from tidelog.errors import PipelineError
+from tidelog.language.printer import print_fact
 from tidelog.pipeline.out.feed import spelled
+from tidelog.pipeline.out.folders import folder_in_bytes, folder_name
+from tidelog.pipeline.out.shelf import Shelf, local_folder
 from tidelog.pipeline.settings.config import Sink
 from tidelog.pipeline.sources.records import SPARK_ERRORS
+from tidelog.visible import visible
 
 Rows: TypeAlias = "pa.Table | DataFrame"
 """Rows of the change feed: an Arrow table, or a frame where there are too many for the driver."""
 
 _SHOWN = 20
+_CSV = {"escape": '"', "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
 
 
 class ChangeSink(Protocol):
@@ -68,13 +74,20 @@ class FolderOfChanges:
 
     def __init__(self, spark: SparkSession, sink: Sink) -> None:
         self._spark, self._sink = spark, sink
+        folder = local_folder(sink.path or "")
+        self._shelf = None if folder is None else Shelf(folder)
 
     def publish(self, version: int, rows: Rows) -> None:
         """Write the folder of the version anew."""
         with _writing(self._sink):
             wanted = _wanted(self._spark, rows, self._sink)
-            if wanted is not None:
-                _write(wanted.drop("version"), self._sink, f"{self._sink.path}/version={version}")
+            if wanted is None:
+                return
+            feed, part = wanted.drop("version"), f"version={version}"
+            if self._shelf is None:
+                _write(feed, self._sink, f"{self._sink.path}/{part}")
+            else:
+                self._shelf.put("the change feed", part, lambda path: _write(feed, self._sink, str(path)))
 
 
 class DatabaseChanges:
@@ -116,7 +129,8 @@ class ConsoleChanges:
         wanted = _of(rows if isinstance(rows, pa.Table) else rows.limit(10 * _SHOWN).toArrow(), self._sink)
         for row in wanted.slice(0, _SHOWN).to_pylist():
             sign = "+" if row["op"] == "insert" else "-"
-            print(f"{version:>6} {sign} {row['relation']}({row['values'][1:-1]})", file=self._out, flush=True)
+            fact = visible(f"{row['relation']}({row['values'][1:-1]})")
+            print(f"{version:>6} {sign} {fact}", file=self._out, flush=True)
         if wanted.num_rows > _SHOWN:
             print(f"{version:>6}   ... and {wanted.num_rows - _SHOWN:,} more", file=self._out, flush=True)
 
@@ -148,16 +162,20 @@ class RelationSink:
     def _publish(self, engine: Engine, relation: str) -> None:
         if self._sink.format == "console":
             for fact in islice(engine[relation], _SHOWN):
-                print(f"{relation}({', '.join(map(repr, fact))})", file=self._out)
+                print(visible(print_fact(relation, fact)), file=self._out)
             return
         frame = _frame(engine, relation, self._spark)
         if self._sink.format == "jdbc":
             options = {"truncate": "true", **self._sink.options}
             frame.write.format("jdbc").options(**options).mode("overwrite").save()
             return
-        folder = f"{self._sink.path}/{quote(relation, safe='')}"
-        _write(frame, self._sink, f"{folder}/version={engine.version}")
-        _forget(folder, engine.version, self._sink.keep)
+        folder, part = local_folder(self._sink.path or ""), f"version={engine.version}"
+        if folder is None:
+            _write(frame, self._sink, f"{self._sink.path}/{folder_name(relation)}/{part}")
+            return
+        shelf = shelf_of(folder, relation)
+        shelf.put(relation, part, lambda path: _write(frame, self._sink, str(path)))
+        shelf.remove(_outdated(shelf, engine.version, self._sink.keep))
 
 
 def _of(rows: pa.Table, sink: Sink) -> pa.Table:
@@ -191,23 +209,27 @@ def _frame(engine: Engine, relation: str, spark: SparkSession) -> DataFrame:
 
 
 def _write(frame: DataFrame, sink: Sink, path: str) -> None:
-    """Write a folder anew; in CSV a quote is doubled, as everybody but Spark expects it."""
-    options = {"escape": '"', **sink.options} if sink.format == "csv" else sink.options
+    """Write a folder anew; in CSV a quote is doubled and no space lost, as everybody but Spark expects it."""
+    options = {**_CSV, **sink.options} if sink.format == "csv" else sink.options
     frame.write.format(sink.format).options(**options).mode("overwrite").save(path)
 
 
-def _forget(folder: str, version: int, keep: int) -> None:
-    """Remove all but the last versions of a local folder; in other storage nothing is removed."""
-    if "://" in folder:
-        return
-    versions = sorted(
-        (int(path.name.partition("=")[2]), path)
-        for path in Path(folder).glob("version=*")
-        if path.name.partition("=")[2].isdigit()
+def shelf_of(folder: Path, relation: str) -> Shelf:
+    """The shelf of a relation: its own folder, or another one if a relation that differs in case has taken it."""
+    for name in (folder_name(relation), folder_in_bytes(relation)):
+        shelf = Shelf(folder / name)
+        if shelf.owner in (None, relation):
+            return shelf
+    raise PipelineError.of(
+        "E729", f"two relations would share the folder {folder / name}", remedy="give one of them a sink of its own"
     )
-    for number, path in versions:
-        if number > version or (number, path) in versions[:-keep]:
-            shutil.rmtree(path)
+
+
+def _outdated(shelf: Shelf, version: int, keep: int) -> list[str]:
+    """All but the last versions that we put on a shelf, and those of a time that never came to be."""
+    numbers = {part: int(part.removeprefix("version=")) for part in shelf.parts}
+    past = sorted((part for part in numbers if numbers[part] <= version), key=numbers.__getitem__)
+    return [*past[:-keep], *(part for part in numbers if numbers[part] > version)]
 
 
 @contextmanager
@@ -215,8 +237,8 @@ def _writing(sink: Sink) -> Iterator[None]:
     """What goes wrong with a sink is said in one line; the state is safe, and a restart publishes again."""
     try:
         yield
-    except SPARK_ERRORS as error:
-        first = (str(error).splitlines() or [type(error).__name__])[0]
+    except (*SPARK_ERRORS, OSError) as error:
+        first = str(error).partition("\n")[0] or type(error).__name__
         raise PipelineError.of(
             "E729",
             f"sink {sink.number} ({sink.format}) cannot be written: {first}",

@@ -26,6 +26,9 @@ from tidelog.pipeline.settings.toml_places import Places
 LINE_FORMATS = ("csv", "json", "jsonl", "text", "rdf")
 """Formats whose records are lines: rejects carry the line's number and its text."""
 
+NOT_TEXT = "the line is not UTF-8"
+"""What is wrong with a line that cannot be decoded."""
+
 Options = Mapping[str, str]
 
 

@@ -26,7 +26,7 @@ class Places:
 
     def __init__(self, text: str, source: str) -> None:
         self._source = source
-        self._lines = text.splitlines() or [""]
+        self._lines = text.split("\n")  # as TOML counts lines
         self._found = dict(_keys(self._lines))
 
     def of(self, *key: str | int) -> Place:

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from tidelog.errors import PipelineError
-from tidelog.pipeline.settings.config import FactSource
+from tidelog.pipeline.settings.config import NOT_TEXT, FactSource
 
 KINDS = {int: "int", float: "float", bool: "bool", str: "text", type(None): "null"}
 """How kinds are called in the k columns."""
@@ -33,10 +33,12 @@ def first_keys(lines: DataFrame, source: FactSource) -> Sequence[str]:
         return ()
     try:
         content = json.loads(first["value"])
-    except ValueError as error:
+        if not isinstance(content, dict | list):
+            raise TypeError("it is neither an object nor an array")
+    except (ValueError, TypeError, RecursionError) as error:
         raise PipelineError.of(
             "E726",
-            f"the first line of {source.relation} is not JSON: {error}",
+            f"the first line of {source.relation} is not JSON with fields: {error}",
             place=source.place,
             remedy="list the columns",
         ) from error
@@ -44,7 +46,7 @@ def first_keys(lines: DataFrame, source: FactSource) -> Sequence[str]:
 
 
 def json_records(lines: DataFrame, names: Sequence[str]) -> DataFrame:
-    """Lines (value, file) as records with f1, k1, f2, k2, ..., text, file and problem."""
+    """Lines (value, file, is_text) as records with f1, k1, f2, k2, ..., text, file and problem."""
     fields = "".join(f"f{number} string, k{number} string, " for number in range(1, len(names) + 1))
     told = lines.where(F.trim("value") != "")
     return told.mapInArrow(_reader(tuple(names)), f"{fields}text string, file string, problem string")
@@ -55,8 +57,8 @@ def _reader(names: tuple[str, ...]) -> Callable[[Iterable[pa.RecordBatch]], Iter
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            texts, files = batch.column(0).to_pylist(), batch.column(1).to_pylist()
-            rows = [(*_fields(text, names), text, file) for text, file in zip(texts, files)]
+            lines = zip(*(column.to_pylist() for column in batch.columns))
+            rows = [(*_fields(text if is_text else None, names), text, file) for text, file, is_text in lines]
             columns: list[list[Any]] = [list(column) for column in zip(*rows)] or [
                 [] for _ in range(2 * len(names) + 3)
             ]
@@ -74,9 +76,11 @@ def _reader(names: tuple[str, ...]) -> Callable[[Iterable[pa.RecordBatch]], Iter
     return read
 
 
-def _fields(text: str, names: tuple[str, ...]) -> tuple[str | None, ...]:
-    """Text and kind of each field, and at the end what is wrong."""
+def _fields(text: str | None, names: tuple[str, ...]) -> tuple[str | None, ...]:
+    """Text and kind of each field, and at the end what is wrong; None stands for a line that cannot be decoded."""
     nothing: tuple[str | None, ...] = (None, None) * len(names)
+    if text is None:
+        return (*nothing, NOT_TEXT)
     try:
         content = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError) as error:

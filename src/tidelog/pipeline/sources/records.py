@@ -25,7 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql import types as T  # noqa: N812
 
 from tidelog.errors import PipelineError
-from tidelog.pipeline.settings.config import FactSource
+from tidelog.pipeline.settings.config import NOT_TEXT, FactSource
 from tidelog.pipeline.settings.filters import matches
 from tidelog.pipeline.sources.json_lines import first_keys, json_records
 from tidelog.pipeline.sources.triples import triple_records
@@ -63,7 +63,7 @@ def read_records(spark: SparkSession, source: FactSource) -> Records:
 
 def unreadable(source: FactSource, error: Exception) -> PipelineError:
     """The error for a source that Spark refuses, in one line."""
-    first = (str(error).splitlines() or [type(error).__name__])[0]
+    first = str(error).partition("\n")[0] or type(error).__name__
     return PipelineError.of(
         "E726",
         f"the source of {source.relation} cannot be read: {first}",
@@ -97,10 +97,11 @@ def _json_names(lines: DataFrame, source: FactSource) -> tuple[str, ...]:
 
 
 def _lines(spark: SparkSession, source: FactSource) -> DataFrame:
-    """The lines of all files: value, file."""
+    """The lines of all files: value, file, and whether the value was UTF-8 as it stood."""
     options = {name: value for name, value in source.options.items() if name in _LINE_OPTIONS}
     read = spark.read.format("text").options(**options).load(source.path)
-    return read.select("value", F.col("_metadata.file_path").alias("file"))
+    value, is_text = F.make_valid_utf8("value").alias("value"), F.is_valid_utf8("value").alias("is_text")
+    return read.select(value, F.col("_metadata.file_path").alias("file"), is_text)
 
 
 def _csv(lines: DataFrame, source: FactSource) -> Records:
@@ -153,7 +154,8 @@ def _open_quote(quote: str) -> Column:
 
 def _kept(problem: Column) -> tuple[Column, Column, Column]:
     """What every record of a line keeps besides its fields."""
-    return F.col("value").alias("text"), F.col("file"), problem.cast("string").alias("problem")
+    found = F.when(~F.col("is_text"), NOT_TEXT).otherwise(problem.cast("string"))
+    return F.col("value").alias("text"), F.col("file"), found.alias("problem")
 
 
 def _table(spark: SparkSession, source: FactSource) -> Records:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from urllib.parse import quote, unquote
+from urllib.parse import unquote
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -23,6 +23,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from tidelog.errors import PipelineError, Place, Problem
 from tidelog.observe.logs import log
+from tidelog.pipeline.out.folders import LONGEST, folder_name
+from tidelog.pipeline.out.shelf import Shelf, local_folder
 from tidelog.pipeline.settings.config import LINE_FORMATS, FactSource
 from tidelog.pipeline.sources.records import HEADER
 
@@ -61,6 +63,8 @@ class RejectsTable:
 
     def __init__(self, spark: SparkSession, path: str, on_bad: str) -> None:
         self._spark, self._path, self._on_bad = spark, path, on_bad
+        folder = local_folder(path)
+        self._shelf = None if folder is None else Shelf(folder)
         self.count = 0
 
     def take(self, part: str, rejects: Sequence[Reject]) -> None:
@@ -68,7 +72,7 @@ class RejectsTable:
         if not rejects:
             return
         self._judge(len(rejects), rejects[:_SHOWN])
-        rows = [[getattr(reject, name) for reject in rejects] for name in SCHEMA.names]
+        rows = [[_storable(getattr(reject, name)) for reject in rejects] for name in SCHEMA.names]
         table = pa.table([pa.array(column, field.type) for column, field in zip(rows, SCHEMA)], schema=SCHEMA)
         self._write(part, self._spark.createDataFrame(table))
 
@@ -90,14 +94,19 @@ class RejectsTable:
             _LOG.warning("rejected %s:%s: %s", readable(reject.file), reject.line, reject.reason)
 
     def _write(self, part: str, rejects: DataFrame) -> None:
-        rejects.coalesce(1).write.mode("overwrite").parquet(f"{self._path}/part={quote(part, safe='')}")
+        frame, name = rejects.coalesce(1), f"part={folder_name(part, LONGEST - len('part='))}"
+        if self._shelf is None:
+            frame.write.mode("overwrite").parquet(f"{self._path}/{name}")
+        else:
+            self._shelf.put("rejects", name, lambda path: frame.write.parquet(str(path)))
 
 
 def rejected(spark: SparkSession, source: FactSource, frame: DataFrame) -> DataFrame:
     """The bad records of a cleaned frame as rows of the table, with line numbers where records are lines."""
     bad = frame.where(F.col("problem").isNotNull()).select("file", "text", F.col("problem").alias("reason"))
     if source.format in LINE_FORMATS:
-        lines = spark.read.text(source.path or "").select(F.col("_metadata.file_path").alias("file"), "value")
+        value = F.make_valid_utf8("value").alias("value")
+        lines = spark.read.text(source.path or "").select(F.col("_metadata.file_path").alias("file"), value)
         counted = lines.mapInArrow(_numbered, "file string, line bigint, text string")
         rows = counted.join(bad.distinct(), ["file", "text"]).where((F.col("reason") != HEADER) | (F.col("line") > 1))
     else:
@@ -122,6 +131,11 @@ def unsplit_files(spark: SparkSession) -> Iterator[None]:
     finally:
         for name, value in before.items():
             spark.conf.set(name, value or "")
+
+
+def _storable(value: str | int | None) -> str | int | None:
+    """A text that any table takes: lone surrogates, which an escape of JSON can name, are shown as such."""
+    return value.encode(errors="backslashreplace").decode() if isinstance(value, str) else value
 
 
 def _numbered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

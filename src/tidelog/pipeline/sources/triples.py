@@ -16,6 +16,8 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from tidelog.pipeline.settings.config import NOT_TEXT
+
 _ESCAPE = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
 _IRI = rf"""<(?:[^\x00-\x20<>"{{}}|^`\\]|{_ESCAPE})*>"""
 _BLANK = r"_:[\p{L}\p{N}_](?:[\p{L}\p{N}_.\-]*[\p{L}\p{N}_\-])?"
@@ -26,8 +28,8 @@ TRIPLE = rf"^\s*({_IRI}|{_BLANK})\s*({_IRI})\s*({_IRI}|{_BLANK}|{_LITERAL})\s*\.
 
 
 def triple_records(lines: DataFrame) -> DataFrame:
-    """Lines (value, file) as records with the fields f1, f2, f3, text, file and problem."""
+    """Lines (value, file, is_text) as records with the fields f1, f2, f3, text, file and problem."""
     told = lines.where(~F.col("value").rlike(r"^\s*(#.*)?$"))
-    problem = F.when(~F.col("value").rlike(TRIPLE), "the line is no triple")
+    problem = F.when(~F.col("is_text"), NOT_TEXT).when(~F.col("value").rlike(TRIPLE), "the line is no triple")
     terms = (F.regexp_extract("value", TRIPLE, number).alias(f"f{number}") for number in (1, 2, 3))
     return told.select(*terms, F.col("value").alias("text"), "file", problem.alias("problem"))
