@@ -20,6 +20,7 @@ from tidelog.analysis.impact import came_and_went, impact
 from tidelog.analysis.program_check import check
 from tidelog.analysis.spelling import unknown_relation
 from tidelog.asking.notices import Notices
+from tidelog.asking.pictures import AtAGlance
 from tidelog.attempt import Attempt
 from tidelog.backends.choice import backend_named, has_outgrown, moved_to_spark
 from tidelog.changes.change import Change, FactTable, FactTables
@@ -55,7 +56,7 @@ T = TypeVar("T")
 NO_RULES = Program()
 
 
-class Engine:
+class Engine(AtAGlance):
     """A program and its materialisation, kept true."""
 
     def __init__(
@@ -206,8 +207,8 @@ class Engine:
     def query(self, question: str, parameters: Mapping[str, object] | None = None) -> Answer:
         """What any rule body finds, such as `path($from, x), !blocked(x)` with `{"from": "a"}`; nothing is changed.
 
-        The columns are the body's variables in order of first occurrence, the rows are distinct. A single atom is a
-        pattern and gives whole facts, unless parameters are given, if only `{}`.
+        Columns are the body's variables in order of first occurrence. A single atom gives whole facts, unless
+        parameters are given, if only `{}`.
         """
         from tidelog.asking.answer import Asked
 
@@ -245,10 +246,7 @@ class Engine:
         )
 
     def plan(self, rule: str) -> str:
-        """How a rule is evaluated, in words: what drives it, what is joined in which order, through which index.
-
-        The rule is one of the program's, by name or text, or any other one.
-        """
+        """How a rule, by name or text, is evaluated: what drives it, what is joined in which order, by which index."""
         from tidelog.asking.plans import plan
 
         return plan(rule, self.program, self._backend.store)

@@ -1,6 +1,9 @@
 """`tidelog maintain`: one line per update, in order."""
 
+import io
 import json
+import os
+import threading
 
 import pytest
 
@@ -35,22 +38,50 @@ def test_every_strategy_prints_the_same_counts(folder, capsys, strategy):
     assert run(folder, "--json", "--verify", "--strategy", strategy) == 0
     found = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [line["update"] for line in found] == [0, 1, 2, 3]
-    assert [line["inserted"] for line in found] == [
+    assert [line["counts"]["inserted"] for line in found] == [
         {"edge": 2, "path": 3},
         {"edge": 1, "path": 3},
         {},
         {},
     ]
-    assert [line["deleted"] for line in found] == [{}, {}, {"edge": 1, "path": 3}, {"path": 3}]
+    assert [line["counts"]["deleted"] for line in found] == [{}, {}, {"edge": 1, "path": 3}, {"path": 3}]
+    assert found[1]["inserted"]["edge"] == [[3, 4]]
+    assert sorted(found[2]["deleted"]["path"]) == [[1, 2], [1, 3], [1, 4]]
+    assert "inserted" not in found[0], "the initial materialisation may be large"
 
 
 def test_lines_for_people(folder, capsys):
     """A heading, then number, strategy, inserted, deleted, milliseconds."""
-    assert run(folder, "--strategy", "dred") == 0
+    assert run(folder, "--strategy", "dred", "--rows", "0") == 0
     heading, *rest = capsys.readouterr().out.splitlines()
     assert heading.split() == ["update", "strategy", "inserted", "deleted", "ms"]
     assert [line.split()[:4] for line in rest][2] == ["2", "dred", "0", "4"]
     assert len(rest) == 4
+
+
+def test_the_changes_themselves_are_printed(folder, capsys):
+    """What came and what went, cut with a count."""
+    assert run(folder, "--strategy", "dred", "--rows", "2") == 0
+    shown = capsys.readouterr().out
+    assert "        + edge(3, 4)\n" in shown
+    assert "        - edge(1, 2)\n" in shown
+    assert "... 1 more of path" in shown
+
+
+def test_updates_come_from_a_fifo_and_from_standard_input(folder, capsys, monkeypatch):
+    """As they come; facts need no folder."""
+    fifo = folder / "fifo"
+    os.mkfifo(fifo)
+    writer = threading.Thread(target=lambda: fifo.write_text("\n".join(UPDATES[:2])))
+    writer.start()
+    program = ["maintain", str(folder / "p.dl"), "--json", "--updates"]
+    assert main([*program, str(fifo)]) == 0
+    writer.join()
+    assert len(capsys.readouterr().out.splitlines()) == 3
+    lines = io.TextIOWrapper(io.BytesIO(UPDATES[0].encode()))
+    monkeypatch.setattr("sys.stdin", lines)
+    assert main([*program, "-"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[1])["inserted"] == {"edge": [[3, 4]], "path": [[3, 4]]}
 
 
 def test_a_bad_line_stops_after_the_good_ones(folder, capsys):

@@ -103,6 +103,6 @@ def test_an_output_folder_that_cannot_be_made(folder, capsys):
 
 def test_a_file_that_is_larger_than_the_limit_is_not_read(folder, capsys, monkeypatch):
     """Its size says so before a byte of it is in memory."""
-    monkeypatch.setattr("tidelog.cli.engines.read_file", lambda *_, **__: pytest.fail("it was read"))
+    monkeypatch.setattr("tidelog.cli.facts_folder.read_file", lambda *_, **__: pytest.fail("it was read"))
     assert run(folder, "--limit-bytes", "5") == 1
     assert "E404" in capsys.readouterr().err

@@ -15,8 +15,7 @@ def python(code):
 
 LOCAL = """
 import tidelog as tl
-rules = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z). n(c) :- c = count : { path(_, _) }."
-engine = tl.Engine(rules)
+engine = tl.Engine("path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z). n(c) :- c = count : {path(_, _)}.")
 engine.apply(insert={"edge": [(number, number + 1) for number in range(40)]})
 engine.apply(delete={"edge": [(3, 4)]})
 assert len(engine.query("path(1, x), x != 2")) == 1

@@ -3,7 +3,7 @@
 What      : variables that occur once in a rule (W202), relations that are read but that nobody fills and no rule
             derives (W201), and inserted relations that no rule knows (W203), each with the name that was likely meant.
 Idea      : such programs are right and their results silent: `e(x, alice)` matches everything, `egde(x, y)` nothing.
-            Names are typos of each other if one or two letters differ; numbered siblings (`edge1`, `edge2`) are not.
+            Names are typos of each other if one or two letters differ; names that differ in their numbers only are not.
 Invariant : a declaration silences doubts about a relation, a leading `_` those about a variable.
 Cost      : grows with the rules that are asked about, not with the program.
 Never     : nothing is refused: doubts are warnings.

@@ -2,7 +2,7 @@
 
 What      : `nearest` finds the known name that a misspelled one resembles; `unknown_relation` is the error for a name
             that no relation has.
-Idea      : `difflib`'s similarity, case ignored; a swapped pair of letters (`egde`) is similar enough, a different word
+Idea      : `difflib`'s similarity, case ignored; two letters that changed places are similar enough, a different word
             is not. Very long names are not compared.
 Never     : nothing is corrected: the user decides.
 """

@@ -195,6 +195,11 @@ class Change:
     def __repr__(self) -> str:
         return f"Change(version {self.version}: {self.inserted.total} inserted, {self.deleted.total} deleted)"
 
+    def _repr_html_(self) -> str:
+        from tidelog.changes.html import change_html
+
+        return change_html(repr(self), (("+", self.inserted), ("-", self.deleted)))
+
     def summary(self, shown: int = _SHOWN) -> str:
         """The change for people: counts per relation and the first facts of each."""
         lines = [repr(self)]

@@ -1,6 +1,6 @@
 """Facts kept as an Arrow table.
 
-What      : `KeptFacts`, a `FactTable` over distinct facts that belong to no store.
+What      : `KeptFacts`, a table over distinct facts that belong to no store.
 Idea      : columns stay columns; a set of identities is made only when somebody asks whether a fact is in it.
 Invariant : `1`, `1.0`, `True` and `"1"` are four values here as everywhere.
 Never     : no encoding and no backend.

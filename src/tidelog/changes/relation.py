@@ -42,6 +42,11 @@ class Relation:
     def __repr__(self) -> str:
         return f"<{spell_name(self.name)}({', '.join(map(spell_name, self.columns))}): {len(self):,} facts>"
 
+    def _repr_html_(self) -> str:
+        from tidelog.changes.tables import html_table
+
+        return html_table(self.columns, self, len(self))
+
     def to_arrow(self) -> pa.Table:
         """The facts as an Arrow table; columns have their declared names, else c1, c2, ..."""
         table = self._table().to_arrow()

@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 from tidelog.changes.columns import Columns, plain
 from tidelog.changes.declared import asked_fact
@@ -69,14 +69,24 @@ class Update:
         return not (self.insert or self.delete or self.add_rules.strip() or self.remove_rules)
 
 
-def read_updates(path: str | Path) -> Iterator[Update]:
-    """The updates of a JSON-lines file, one by one; blank lines are skipped, bad ones refused with file and line."""
-    if not Path(path).is_file():
-        raise UpdateError.of("E307", f"{path} does not exist", remedy="give a file with one update a line")
-    with Path(path).open("rb") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip(b" \t\r\n"):
-                yield read_update(line, str(path), number)
+def read_updates(source: str | Path | IO[bytes]) -> Iterator[Update]:
+    """The updates of JSON lines, one by one; blank lines are skipped, bad ones refused with file and line.
+
+    The source is a file, a FIFO, or anything open that gives lines, such as standard input.
+    """
+    if not isinstance(source, str | Path):
+        yield from _updates_of(source, getattr(source, "name", "<updates>"))
+        return
+    if not Path(source).exists() or Path(source).is_dir():
+        raise UpdateError.of("E307", f"{source} does not exist", remedy="give a file with one update a line")
+    with Path(source).open("rb") as file:
+        yield from _updates_of(file, str(source))
+
+
+def _updates_of(lines: Iterable[bytes], source: str) -> Iterator[Update]:
+    for number, line in enumerate(lines, 1):
+        if line.strip(b" \t\r\n"):
+            yield read_update(line, source, number)
 
 
 def read_update(line: str | bytes, source: str = "<update>", number: int = 1) -> Update:

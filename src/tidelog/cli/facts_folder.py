@@ -114,7 +114,7 @@ def _files_as_relations(folder: Path) -> list[str]:
 
 
 def _visible(folder: Path) -> Iterator[Path]:
-    """The files that are not hidden, nor left by programs that write folders (`_SUCCESS`)."""
+    """The files that are not hidden, nor left by programs that write folders, whose names begin with `_`."""
     return (path for path in sorted(folder.iterdir()) if path.is_file() and not path.name.startswith((".", "_")))
 
 

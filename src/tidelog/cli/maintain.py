@@ -1,9 +1,10 @@
 """`tidelog maintain PROGRAM --facts DIR --updates FILE`: keep a materialisation true, update by update.
 
-What      : materialises, then applies the updates of a JSON-lines file and prints one line for each: number, strategy,
-            facts inserted and deleted, milliseconds.
-Idea      : update 0 is the initial materialisation. The engine sees one update ahead, as in a stream.
-Invariant : one line per update on stdout, in order, as soon as it is done; with `--json` each line is an object.
+What      : materialises, then applies updates (JSON lines) and prints every change: a line with number, strategy,
+            counts and milliseconds, and under it the facts that came (+) and went (-).
+Idea      : update 0 is the initial materialisation, of which only the counts are shown. The engine sees one update
+            ahead, as in a stream; `-` reads standard input, and a FIFO is read as it comes.
+Invariant : a change is printed as soon as it is done, in order; with `--json` one line, an object with every fact.
 Never     : nothing is written to files.
 """
 
@@ -11,24 +12,31 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+import sys
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 from tidelog.cli import Subparsers
 from tidelog.cli.options import add_engine_options
 
 if TYPE_CHECKING:
-    from tidelog.changes.change import Change
+    from tidelog.changes.change import Change, FactTables
 
 HEADING = f"{'update':>6}  {'strategy':<20} {'inserted':>10} {'deleted':>10} {'ms':>10}"
+_SHOWN = 10
 
 
 def register(subparsers: Subparsers) -> None:
     """Describe the command's arguments."""
-    parser = subparsers.add_parser("maintain", help="apply a file of updates and print every change")
-    add_engine_options(parser)
-    parser.add_argument("--updates", metavar="FILE", required=True, help="JSON lines, one update each")
-    parser.add_argument("--json", action="store_true", help="print JSON lines")
+    parser = subparsers.add_parser("maintain", help="apply a file or a stream of updates and print every change")
+    add_engine_options(parser, needs_facts=False)
+    text = "JSON lines, one update each; - for standard input, or a FIFO"
+    parser.add_argument("--updates", metavar="FILE", required=True, help=text)
+    parser.add_argument("--json", action="store_true", help="print JSON lines, with every fact that came or went")
+    text = "facts to print per relation and sign (default: %(default)s; 0: counts only)"
+    parser.add_argument("--rows", type=int, default=_SHOWN, metavar="N", help=text)
     parser.add_argument("--verify", action="store_true", help="compare with recomputation after every update")
+    parser.add_argument("--profile", action="store_true", help="print what each update cost, by rule and phase")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,32 +46,67 @@ def run(args: argparse.Namespace) -> int:
     from tidelog.observe.progress import progress_for
 
     loaded = load(args, progress_for())
-    engine, first = loaded.engine, loaded.change
+    engine = loaded.engine
     if not args.json:
         print(HEADING)
-    print(_line(0, first, args.json), flush=True)
-    for number, change in enumerate(engine.follow(read_updates(args.updates)), start=1):
+    _show(0, loaded.change, args)
+    updates = read_updates(sys.stdin.buffer if args.updates == "-" else args.updates)
+    for number, change in enumerate(engine.follow(updates), start=1):
         if args.verify:
             engine.verify()
-        print(_line(number, change, args.json), flush=True)
+        _show(number, change, args)
     return 0
 
 
-def _line(number: int, change: Change, as_json: bool) -> str:
+def _show(number: int, change: Change, args: argparse.Namespace) -> None:
+    if args.json:
+        print(json.dumps(_described(number, change), ensure_ascii=False), flush=True)
+    else:
+        print(_line(number, change))
+        for line in _facts(change, args.rows) if number else ():
+            print(line)
+        sys.stdout.flush()
+    if args.profile:
+        from tidelog.changes.profile import profile_table
+
+        print(profile_table(change.stats), file=sys.stderr, flush=True)
+
+
+def _line(number: int, change: Change) -> str:
+    counts = f"{change.inserted.total:>10,} {change.deleted.total:>10,} {1000 * change.stats.seconds:>10.2f}"
+    return f"{number:>6}  {'+'.join(change.stats.strategies_used):<20} {counts}"
+
+
+def _facts(change: Change, rows: int) -> list[str]:
+    """The first facts that came and went, and how many more there are."""
+    from tidelog.language.printer import print_fact
+
+    found = []
+    for sign, tables in (("+", change.inserted), ("-", change.deleted)):
+        for relation, table in tables.items():
+            found += [f"{'':>8}{sign} {print_fact(relation, fact)}" for fact in islice(table, rows)]
+            if rows and len(table) > rows:
+                found.append(f"{'':>8}{sign} ... {len(table) - rows:,} more of {relation}")
+    return found
+
+
+def _described(number: int, change: Change) -> dict[str, Any]:
+    """A change as an object: every fact of an update, of the initial materialisation the counts."""
     stats = change.stats
-    strategies = list(stats.strategies_used)
-    milliseconds = 1000 * stats.seconds
-    if not as_json:
-        counts = f"{change.inserted.total:>10,} {change.deleted.total:>10,} {milliseconds:>10.2f}"
-        return f"{number:>6}  {'+'.join(strategies):<20} {counts}"
-    return json.dumps(
-        {
-            "update": number,
-            "strategy": strategies,
-            "inserted": {relation: len(table) for relation, table in change.inserted.items()},
-            "deleted": {relation: len(table) for relation, table in change.deleted.items()},
-            "milliseconds": round(milliseconds, 3),
-            "derivations": stats.total_derivations,
-            "rounds": stats.rounds,
-        }
-    )
+    found: dict[str, Any] = {"update": number, "version": change.version, "strategy": list(stats.strategies_used)}
+    if number:
+        found |= {"inserted": _listed(change.inserted), "deleted": _listed(change.deleted)}
+    return found | {
+        "counts": {"inserted": _counted(change.inserted), "deleted": _counted(change.deleted)},
+        "milliseconds": round(1000 * stats.seconds, 3),
+        "derivations": stats.total_derivations,
+        "rounds": stats.rounds,
+    }
+
+
+def _listed(tables: FactTables) -> dict[str, list[list[Any]]]:
+    return {relation: [list(fact) for fact in table] for relation, table in tables.items()}
+
+
+def _counted(tables: FactTables) -> dict[str, int]:
+    return {relation: len(table) for relation, table in tables.items()}

@@ -1,7 +1,8 @@
 """`tidelog materialize PROGRAM --facts DIR --out DIR`: derive everything once, from files to files.
 
 What      : reads the facts of the program's relations, materialises, and writes the relations named by `.output`, or
-            every derived relation if there is no such directive.
+            every derived relation if there is no such directive. Without `--out` the facts are printed as a program
+            writes them.
 Invariant : a file in the output folder is whole or not there; progress goes to stderr, a summary to stdout.
 Never     : no maintenance (see maintain.py).
 """
@@ -9,6 +10,7 @@ Never     : no maintenance (see maintain.py).
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,8 +33,9 @@ FORMATS = ("csv", "tsv", "parquet", "jsonl")
 def register(subparsers: Subparsers) -> None:
     """Describe the command's arguments."""
     parser = subparsers.add_parser("materialize", help="derive everything that follows from facts in files")
-    add_engine_options(parser)
-    parser.add_argument("--out", metavar="DIR", required=True, help="where the relations are written")
+    add_engine_options(parser, needs_facts=False)
+    parser.add_argument("--out", metavar="DIR", default="-", help="where to write (default: -, standard output)")
+    parser.add_argument("--profile", action="store_true", help="print what it cost, by rule and phase")
     parser.add_argument("--format", choices=FORMATS, default="csv", help="(default: %(default)s)")
 
 
@@ -57,6 +60,12 @@ def run(args: argparse.Namespace) -> int:
         reason = error.strerror or str(error)
         raise UsageError.of("E806", f"{args.out} cannot be written: {reason}", remedy="check the path") from error
     seconds = time.perf_counter() - started
+    if args.profile:
+        from tidelog.changes.profile import profile_table
+
+        print(profile_table(loaded.change.stats), file=sys.stderr)
+    if args.out == "-":
+        return 0
     print(f"{loaded.read:,} facts read, {written:,} written to {visible(str(Path(args.out)))} in {seconds:.1f} s")
     for relation, _ in outputs:
         print(f"  {spell_name(relation)}: {len(engine[relation]):,}")
@@ -75,11 +84,15 @@ def _outputs(program: Program) -> list[tuple[str, FileOptions]]:
 def _write(args: argparse.Namespace, relation: str, options: FileOptions, table: pa.Table) -> int:
     """Write a relation to its file, or print it; the number of facts written."""
     from tidelog.changes.files import write_facts, write_file
+    from tidelog.language.printer import print_fact
 
     header = args.header or options.header
     if options.medium == "stdoutprintsize":
         return 0
-    if options.medium == "stdout":
+    if args.out == "-":
+        for row in zip(*(column.to_pylist() for column in table.columns)):
+            print(f"{print_fact(relation, row)}.")
+    elif options.medium == "stdout":
         for row in zip(*(column.to_pylist() for column in table.columns)):
             print((options.delimiter or "\t").join(map(str, row)))
     elif options.filename is None and options.delimiter is None and options.quoted is None:

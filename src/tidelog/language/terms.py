@@ -150,6 +150,17 @@ class Program:
     inputs: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
     outputs: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
 
+    def __str__(self) -> str:
+        """The program as text."""
+        from tidelog.language.printer import print_program
+
+        return print_program(self)
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        return f"<pre>{escape(str(self))}</pre>"
+
 
 def variables(part: Term | Literal) -> Iterator[Variable]:
     """Every occurrence of a variable in a term or literal, left to right, aggregates' bodies included."""

@@ -43,6 +43,11 @@ class Preview:
                 lines.append(f"  {word} facts: {', '.join(map(spell_name, sorted(relations)))}")
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from tidelog.changes.html import lines_html
+
+        return lines_html(str(self))
+
 
 def preview(touched: Impact, before: Schedule, after: Schedule, store: Store[Any]) -> Preview:
     """The preview of a change from one schedule to another."""

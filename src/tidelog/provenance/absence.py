@@ -67,6 +67,11 @@ class Absence:
             lines += [f"  {print_rule(failure.rule)}", f"    {failure}"]
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
+    def _repr_html_(self) -> str:
+        from tidelog.changes.html import lines_html
+
+        return lines_html(str(self))
+
 
 def absence(fact: Fact, rules: Iterable[Rule], facts: Facts) -> Absence:
     """Why a fact is not there, given that it is not."""

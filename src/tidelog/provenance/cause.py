@@ -56,6 +56,11 @@ class Cause:
         first = f"{print_fact(self.proof.relation, self.proof.values)} {verb}"
         return "\n".join([first, *indented(self.proof, 1, line)])
 
+    def _repr_html_(self) -> str:
+        from tidelog.changes.html import lines_html
+
+        return lines_html(str(self))
+
     def _explicit(self, is_own: bool) -> str:
         """What is said about an explicit fact, which the update changed or not."""
         if is_own:

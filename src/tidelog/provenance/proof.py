@@ -60,6 +60,11 @@ class Proof:
 
         return "\n".join(indented(self, 0, line))
 
+    def _repr_html_(self) -> str:
+        from tidelog.changes.html import lines_html
+
+        return lines_html(str(self))
+
 
 Line = Callable[[Proof], tuple[str, tuple[str, ...] | None]]
 """What is said about a fact, and the conditions under it; None if nothing below it is shown."""

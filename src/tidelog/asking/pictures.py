@@ -1,0 +1,37 @@
+"""An engine at a glance.
+
+What      : `AtAGlance` gives an engine its `repr` and what a notebook shows: relations with their sizes, and the rules.
+Idea      : the first question at an engine is what is in it, and how much.
+Invariant : nothing but counts is read.
+Never     : no facts are shown here; a relation shows its own.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tidelog.changes.relation import Relation
+
+
+class AtAGlance:
+    """Shows an engine by what it can be asked: relations, rules, version."""
+
+    def __repr__(self) -> str:
+        engine: Any = self
+        facts = sum(len(engine[name]) for name in engine.relations)
+        counts = f"{len(engine.rules)} rules, {len(engine.relations)} relations, {facts:,} facts"
+        return f"<Engine version {engine.version}: {counts}; {engine.backend}, {engine.strategy}>"
+
+    def _repr_html_(self) -> str:
+        from tidelog.changes.html import folded, lines_html
+        from tidelog.changes.tables import html_table
+
+        engine: Any = self
+        relations: list[Relation] = [engine[name] for name in engine.relations]
+        rows = [(relation.name, relation.arity, len(relation)) for relation in relations]
+        table = html_table(("relation", "columns", "facts"), rows, len(rows), 100)
+        rules = engine.rules
+        listed = folded(f"{len(rules)} rules", lines_html("\n".join(rules)), is_open=len(rules) <= 10)
+        return f"<div><p><b>{escape(repr(self))}</b></p>{table}{listed}</div>"
