@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from tidelog.language.rdf_terms import RdfTerm
 from tidelog.language.terms import Value
 from tidelog.language.values import INT_MAX, INT_MIN
 
@@ -82,6 +83,8 @@ def spell_value(value: Value) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return spell_string(value)
+    if isinstance(value, RdfTerm):
+        return value.text
     return repr(value + 0.0) if isinstance(value, float) else str(value)
 
 

@@ -117,13 +117,13 @@ class ConstantStore:
                     return out
                 self._make_room(self._step(values.size - at), 0)
 
-    def encode_strings(self, data: Array, bounds: Array) -> Array:
-        """The ids of the strings `data[bounds[i]:bounds[i + 1]]`."""
+    def encode_strings(self, kinds: Array, data: Array, bounds: Array) -> Array:
+        """The ids of the strings or terms `data[bounds[i]:bounds[i + 1]]`, of one kind each or one for all."""
         out, at = np.empty(bounds.size - 1, np.int32), 0
         with self.latch:
             while True:
                 held = (self.kinds, self.payloads, self.string_table, self.heap, self.offsets, self.counters)
-                at = kernels.encode_strings(data, bounds, out, at, *held)
+                at = kernels.encode_strings(kinds, data, bounds, out, at, *held)
                 if at == out.size:
                     return out
                 left = out.size - at
