@@ -91,12 +91,12 @@ class Engine:
         self,
         insert: Mapping[str, object] | None = None,
         delete: Mapping[str, object] | None = None,
-        add_rules: str | None = None,
+        add_rules: str | Program | None = None,
         remove_rules: Sequence[str] = (),
     ) -> Change:
         """Apply one update as a transaction: deletions first, then insertions, of rules and of facts."""
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
-        added = parse(add_rules) if add_rules else NO_RULES
+        added = parse(add_rules or "") if isinstance(add_rules, str) else add_rules or NO_RULES
 
         def work() -> Change:
             program, inline = self._book.changed(added, removed), written_facts(added)
@@ -132,10 +132,10 @@ class Engine:
             passes_on, look = self._strategy.passes_on, self._foresight.look
             self._take(lambda: look(upcoming, self._backend, self._book, Budget(self.limits), passes_on=passes_on))
 
-    def preview(self, add_rules: str | None = None, remove_rules: Sequence[str] = ()) -> Preview:
+    def preview(self, add_rules: str | Program | None = None, remove_rules: Sequence[str] = ()) -> Preview:
         """Which relations a rule change would touch, and about at what cost, without doing it."""
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
-        added = parse(add_rules or "")
+        added = add_rules if isinstance(add_rules, Program) else parse(add_rules or "")
         after = self._book.changed(added, removed)
         following = RuleBook.of(check(after))
         touched = impact(self.program, added.rules, removed)

@@ -31,6 +31,9 @@ class TermType(pa.ExtensionType):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__(pa.large_string(), "tidelog.term")
 
+    def __hash__(self) -> int:
+        return hash(TermType)
+
     def __arrow_ext_serialize__(self) -> bytes:
         return b""
 

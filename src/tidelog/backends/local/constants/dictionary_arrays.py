@@ -38,6 +38,8 @@ class ConstantStore:
         self.heap: Array = np.zeros(1 << 14, np.uint8)
         self.offsets: Array = np.zeros(1024, np.int64)
         self.counters: Array = np.zeros(3, np.int64)
+        self.epoch = 0
+        """How often constants were forgotten: ids of another epoch may mean something else by now."""
         self._strings: pa.Array = pa.nulls(0, pa.large_string())  # not `pa.array`, which imports pandas
         self.latch = RLock()
 
@@ -89,6 +91,7 @@ class ConstantStore:
                 scalar_table=_scalar_table(count, count - held, kinds, payloads),
                 string_table=_string_table(count, held, kinds, payloads, heap, offsets),
                 counters=np.array(counters, np.int64),
+                epoch=self.epoch + 1,
                 _strings=pa.nulls(0, pa.large_string()),
             )
 
