@@ -1,7 +1,8 @@
 """Two other reasoners, on random small graphs.
 
-`owlrl` is the reference implementation in Python, `reasonable` one in Rust. Where they differ from us, the difference is
-one of those below, each explained; everything else is an error of somebody, and the test says whose triples they are.
+`owlrl` is the reference implementation in Python, `reasonable` one in Rust. Where they differ from us, the difference
+is one of those below, each explained; everything else is an error of somebody, and the test says whose triples those
+are.
 """
 
 import contextlib

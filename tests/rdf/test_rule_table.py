@@ -1,8 +1,8 @@
 """Every rule of the OWL 2 RL/RDF table, alone.
 
 A case is the smallest graph in which one rule has something to say, and what it says. With only that rule (and the list
-relations) in force the conclusion is there; without a premise it is not. With the whole table in force both layouts have
-it too, so that the compiled form of a rule is tested beside the literal one.
+relations) in force the conclusion is there; without a premise it is not. With the whole table in force both layouts
+have it too, so that the compiled form of a rule is tested beside the literal one.
 """
 
 import pytest
