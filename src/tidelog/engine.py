@@ -31,6 +31,7 @@ from tidelog.errors import BudgetError, LawError
 from tidelog.foresight import Foresight
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_rule
+from tidelog.language.read import in_own_words, read_rules
 from tidelog.language.terms import Program, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance.bulk import TooLargeError
@@ -93,10 +94,15 @@ class Engine:
         delete: Mapping[str, object] | None = None,
         add_rules: str | Program | None = None,
         remove_rules: Sequence[str] = (),
+        dialect: str = "tidelog",
     ) -> Change:
-        """Apply one update as a transaction: deletions first, then insertions, of rules and of facts."""
+        """Apply one update as a transaction: deletions first, then insertions, of rules and of facts.
+
+        Rules to add may be in another dialect; a rule is removed by its name or by any text that means it.
+        """
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
-        added = parse(add_rules or "") if isinstance(add_rules, str) else add_rules or NO_RULES
+        added = read_rules(add_rules, dialect) if isinstance(add_rules, str) else add_rules or NO_RULES
+        removed = tuple(in_own_words(text, dialect) for text in removed)
 
         def work() -> Change:
             program, inline = self._book.changed(added, removed), written_facts(added)

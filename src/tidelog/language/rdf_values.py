@@ -92,6 +92,29 @@ def moment(literal: Literal) -> tuple[str, Fraction] | None:
     return literal.datatype, seconds
 
 
+_INTEGERS = frozenset(
+    f"{XSD}{name}"
+    for name in (
+        *("integer", "long", "int", "short", "byte", "nonNegativeInteger", "positiveInteger", "nonPositiveInteger"),
+        *("negativeInteger", "unsignedLong", "unsignedInt", "unsignedShort", "unsignedByte"),
+    )
+)
+
+
+def canonical(lexical: str, datatype: str) -> int | float | str | bool | Literal:
+    """The constant of a literal that a program writes; dates and times are taken as they are written."""
+    if datatype == f"{XSD}string":
+        return lexical
+    if datatype == f"{XSD}boolean" and lexical in ("true", "false", "1", "0"):
+        return lexical in ("true", "1")
+    kind = f"{XSD}integer" if datatype in _INTEGERS else datatype
+    found = number(Literal(lexical, kind))
+    if found is None or (found[0] == DOUBLE and lexical.startswith("-") and found[1] == 0):
+        return Literal(lexical, kind)
+    constant = of_number(found[1], found[0])
+    return Literal(lexical, kind) if constant is None else constant
+
+
 def _days(year: int, month: int, day: int) -> int:
     """Days since a fixed one, for years of any size: 400 years always have as many days."""
     cycles, within = divmod(year - 1, 400)

@@ -70,7 +70,9 @@ class Mirror:
         if self._directory:
             store.clear()
         for part in self._graph.lines():
-            if part:
+            if b"_:" in part:  # the bulk loader would give blank nodes other labels
+                store.bulk_extend(ox.parse(part, format=ox.RdfFormat.N_TRIPLES, lenient=True))
+            elif part:
                 store.bulk_load(part, format=ox.RdfFormat.N_TRIPLES, lenient=True)
         self.version = self._graph.version
         return store

@@ -20,8 +20,9 @@ import pyoxigraph as ox
 
 from tidelog.changes.columns import from_values, mixed_to_arrow, to_frame
 from tidelog.errors import UsageError
+from tidelog.language.rdf_terms import BlankNode
 from tidelog.language.terms import Value
-from tidelog.rdf.literals import from_oxigraph, to_oxigraph
+from tidelog.rdf.literals import from_oxigraph, spelled
 from tidelog.rdf.mirror import Mirror
 from tidelog.rdf.vocabulary import PREFIXES
 
@@ -101,15 +102,25 @@ def serialised(found: Any, form: str) -> bytes:  # noqa: ANN401 - pyoxigraph's r
 def evaluate(store: ox.Store, text: str, parameters: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
     """The results of a query, as pyoxigraph has them."""
     refuse_fetching(text)
-    bound: dict[ox.Variable, Any] = {
-        ox.Variable(name): to_oxigraph(value) for name, value in (parameters or {}).items()
-    }
     try:
-        return store.query(text, prefixes=PREFIXES, substitutions=bound)
+        return store.query(text + _values(parameters or {}), prefixes=PREFIXES)
     except SyntaxError as error:
         raise UsageError.of("E831", f"this is no SPARQL query: {error}", remedy="see the SPARQL 1.1 grammar") from error
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RuntimeError) as error:
         raise UsageError.of("E831", f"the query cannot be answered: {error}", remedy="check the query") from error
+
+
+def _values(parameters: Mapping[str, Any]) -> str:
+    """Parameters as the VALUES clause that ends a query; a value is spelled as N-Triples, which nothing gets out of."""
+    if not parameters:
+        return ""
+    for name, value in parameters.items():
+        if re.fullmatch(r"[A-Za-z_]\w*", name) is None or isinstance(value, BlankNode):
+            raise UsageError.of(
+                "E831", f"{name} cannot be bound to {value!r}", remedy="bind a variable to an IRI or literal"
+            )
+    names = " ".join(f"?{name}" for name in parameters)
+    return f"\nVALUES ({names}) {{ ({' '.join(spelled(value) for value in parameters.values())}) }}"
 
 
 def refuse_fetching(text: str) -> None:
