@@ -33,6 +33,10 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Materialise, then follow the updates."""
+    from tidelog.cli import graphs
+
+    if graphs.wants_graph(args):
+        return graphs.maintain(args)
     from tidelog.changes.update import read_updates
     from tidelog.cli.engines import load
     from tidelog.observe.progress import progress_for
@@ -41,15 +45,16 @@ def run(args: argparse.Namespace) -> int:
     engine, first = loaded.engine, loaded.change
     if not args.json:
         print(HEADING)
-    print(_line(0, first, args.json), flush=True)
+    print(line(0, first, args.json), flush=True)
     for number, change in enumerate(engine.follow(read_updates(args.updates)), start=1):
         if args.verify:
             engine.verify()
-        print(_line(number, change, args.json), flush=True)
+        print(line(number, change, args.json), flush=True)
     return 0
 
 
-def _line(number: int, change: Change, as_json: bool) -> str:
+def line(number: int, change: Change, as_json: bool) -> str:
+    """What is printed about one update."""
     stats = change.stats
     strategies = list(stats.strategies_used)
     milliseconds = 1000 * stats.seconds

@@ -84,7 +84,7 @@ class Graph:
         self._mentioned: dict[str, int] = {}
         self._given: dict[str, int] = {}
         self._labels: set[str] = set()
-        self._mirror = Mirror(self)
+        self.mirror = Mirror(self)
         quads = merged([self._read(source) for source in sources])
         self._start(first, quads)
         self._note_labels(quads)
@@ -109,7 +109,7 @@ class Graph:
         self._note_labels(come)
         self.version += 1
         change.version = self.version
-        self._mirror.follow(change)
+        self.mirror.follow(change)
         return change
 
     def preview(self, insert: object = (), delete: object = ()) -> Preview:
@@ -157,11 +157,11 @@ class Graph:
 
     def query(self, text: str, *, parameters: Mapping[str, Any] | None = None) -> Answer:
         """Ask in SPARQL 1.1: rows with columns for SELECT, yes or no for ASK, triples for CONSTRUCT and DESCRIBE."""
-        return ask(self._mirror, text, parameters)
+        return ask(self.mirror, text, parameters)
 
     def update(self, text: str) -> GraphChange:
         """Apply a SPARQL 1.1 update: its WHERE parts are asked first, what they find becomes one update."""
-        come, gone = read_update(self._mirror, text)
+        come, gone = read_update(self.mirror, text)
         return self.apply(insert=come, delete=gone)
 
     def explain(self, triple: Triple | tuple[Any, ...]) -> GraphProof:
@@ -287,7 +287,7 @@ class Graph:
             sentence = f"the layout rules is not enough: {reason}"
             raise UsageError.of("E835", sentence, remedy="use layout='auto'") from reason
         self._start(Layout.TRIPLES, of_triples(self.explicit()))
-        self._mirror.forget()
+        self.mirror.forget()
 
     def _is_about_axioms(self, change: Change, has_new_rules: bool) -> bool:
         """Whether a class, a property or something that an axiom names has become the same as something else."""

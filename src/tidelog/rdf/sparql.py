@@ -99,6 +99,11 @@ def serialised(found: Any, form: str) -> bytes:  # noqa: ANN401 - pyoxigraph's r
     return found.serialize(format=ox.RdfFormat.N_TRIPLES) or b""
 
 
+def is_triples(found: Any) -> bool:  # noqa: ANN401
+    """Whether results are triples, as those of CONSTRUCT and DESCRIBE."""
+    return isinstance(found, ox.QueryTriples)
+
+
 def evaluate(store: ox.Store, text: str, parameters: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
     """The results of a query, as pyoxigraph has them."""
     refuse_fetching(text)
