@@ -110,8 +110,8 @@ def characteristics(c: Compiler) -> None:
 def chains(c: Compiler) -> None:
     """prp-spo2."""
     for p, head in c.ontology.pairs(OWL.propertyChainAxiom):
-        steps, links = c.ontology.listed(head)
-        if not steps:
+        steps, links, is_whole = c.ontology.listed(head)
+        if not steps or not is_whole:
             continue
         at = [Variable(f"u{number}") for number in range(len(steps) + 1)]
         body = [holds(step, at[number], at[number + 1]) for number, step in enumerate(steps)]
@@ -149,8 +149,8 @@ def inverses(c: Compiler) -> None:
 def keys(c: Compiler) -> None:
     """prp-key."""
     for d, head in c.ontology.pairs(OWL.hasKey):
-        properties, links = c.ontology.listed(head)
-        if not properties:
+        properties, links, is_whole = c.ontology.listed(head)
+        if not properties or not is_whole:
             continue
         body: list[Literal] = [is_of(d, _X), is_of(d, _Y)]
         for number, p in enumerate(properties):
@@ -207,9 +207,9 @@ def _higher(ontology: Ontology, d: Value, declared: set[Value], above: dict[Valu
 def intersections(c: Compiler) -> None:
     """cls-int1, cls-int2."""
     for d, head in c.ontology.pairs(OWL.intersectionOf):
-        parts, links = c.ontology.listed(head)
+        parts, links, is_whole = c.ontology.listed(head)
         axiom = [statement(d, OWL.intersectionOf, head), *links]
-        if parts:
+        if parts and is_whole:
             c.add("cls-int1", (d, head), is_of(d, _Y), [is_of(part, _Y) for part in dict.fromkeys(parts)], axiom)
         for part in parts:
             c.add("cls-int2", (d, part), is_of(part, _Y), [is_of(d, _Y)], axiom)
@@ -218,7 +218,7 @@ def intersections(c: Compiler) -> None:
 def unions(c: Compiler) -> None:
     """cls-uni."""
     for d, head in c.ontology.pairs(OWL.unionOf):
-        parts, links = c.ontology.listed(head)
+        parts, links, _ = c.ontology.listed(head)
         for part in parts:
             axiom = [statement(d, OWL.unionOf, head), *links]
             c.add("cls-uni", (d, part), is_of(d, _Y), [is_of(part, _Y)], axiom)
@@ -227,7 +227,7 @@ def unions(c: Compiler) -> None:
 def enumerations(c: Compiler) -> None:
     """cls-oo."""
     for d, head in c.ontology.pairs(OWL.oneOf):
-        things, links = c.ontology.listed(head)
+        things, links, _ = c.ontology.listed(head)
         for thing in things:
             c.add("cls-oo", (d, thing), is_of(d, Constant(thing)), [], [statement(d, OWL.oneOf, head), *links])
 
@@ -296,7 +296,7 @@ def _listed_pairs(ontology: Ontology, kind: str, key: str) -> Iterator[tuple[Val
     """The pairs of a list, earlier before later, that an axiom of a kind names."""
     for axiom in ontology.members(kind):
         for head in ontology.of(key, axiom):
-            items, links = ontology.listed(head)
+            items, links, _ = ontology.listed(head)
             if len(items) > 40:
                 raise BeyondRulesError("more than 40 classes or properties are disjoint with each other")
             for pair in combinations(items, 2):

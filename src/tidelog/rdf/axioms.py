@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from tidelog.language.rdf_terms import IRI, RdfTerm
 from tidelog.language.terms import Atom, Comparison, Constant, Literal, Rule, Value, Variable
@@ -57,6 +58,14 @@ class Compiled:
 
     rule: Rule
     axioms: tuple[Triple, ...]
+
+
+class Listed(NamedTuple):
+    """A list: the members that can be reached, its triples, and whether it has all that it takes up to `rdf:nil`."""
+
+    items: list[Value]
+    links: list[Triple]
+    is_whole: bool
 
 
 class BeyondRulesError(Exception):
@@ -114,20 +123,24 @@ class Ontology:
         """The explicit members of a class of the vocabulary."""
         return tuple(subject for subject, targets in self.by_property[kind].items() if targets)
 
-    def listed(self, head: Value) -> tuple[list[Value], list[Triple]]:
-        """The members of a list and its triples; a list that forks or has no end is beyond rules."""
+    def listed(self, head: Value) -> Listed:
+        """The members of a list and its triples; a list that forks or runs in a circle is beyond rules."""
         items: list[Value] = []
         links: list[Triple] = []
         seen: set[Value] = set()
+        is_whole = True
         while head != IRI(RDF.nil):
             first, rest = self.of(RDF.first, head), self.of(RDF.rest, head)
-            if len(first) != 1 or len(rest) != 1 or head in seen:
-                raise BeyondRulesError("a list is broken, forks or runs in a circle")
+            if len(first) > 1 or len(rest) > 1 or head in seen:
+                raise BeyondRulesError("a list forks or runs in a circle")
             seen.add(head)
-            items.append(first[0])
-            links += [(head, IRI(RDF.first), first[0]), (head, IRI(RDF.rest), rest[0])]
+            is_whole = is_whole and bool(first) and bool(rest)
+            items += first
+            links += [(head, IRI(RDF.first), item) for item in first] + [(head, IRI(RDF.rest), tail) for tail in rest]
+            if not rest:
+                break
             head = rest[0]
-        return items, links
+        return Listed(items, links, is_whole)
 
     def terms(self) -> set[Value]:
         """Everything that an axiom mentions."""

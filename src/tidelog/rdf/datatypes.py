@@ -20,7 +20,7 @@ from tidelog.changes.term_arrays import is_term_type
 from tidelog.language.rdf_terms import IRI, XSD, Literal, RdfTerm
 from tidelog.language.rdf_values import DECIMAL, INTEGER, moment, number
 from tidelog.language.terms import Value
-from tidelog.rdf.quads import Quads
+from tidelog.rdf.quads import ListedQuads, Quads
 
 _PATTERNS = {
     f"{XSD}boolean": r"true|false",
@@ -87,6 +87,8 @@ def _types(value: Value) -> tuple[str, ...]:
 
 def _typed_terms(quads: Quads) -> list[Value]:
     """The literals among the terms, without making Python values of the rest."""
+    if isinstance(quads, ListedQuads):
+        return quads.values()
     values = quads.constants.values
     arrays = [values] if not pa.types.is_union(values.type) else map(values.field, range(values.type.num_fields))
     found: list[Value] = []

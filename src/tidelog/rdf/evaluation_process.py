@@ -11,6 +11,7 @@ Codes: E836 a limit of a query is crossed.
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import resource
 import select
@@ -65,6 +66,8 @@ def _answer(store: ox.Store, text: str, form: str, limits: QueryLimits, writing:
     """The child's whole life."""
     code = 1
     try:
+        faulthandler.disable()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
         most = pages * os.sysconf("SC_PAGE_SIZE") + limits.memory

@@ -40,7 +40,7 @@ from tidelog.rdf.layouts import (
 )
 from tidelog.rdf.mirror import Mirror
 from tidelog.rdf.proofs import GraphProof
-from tidelog.rdf.quads import GIVEN, Quads, Triple, merged, of_triples
+from tidelog.rdf.quads import FEW, GIVEN, Quads, Triple, merged, of_triples
 from tidelog.rdf.read import read_quads
 from tidelog.rdf.rule_table import INCONSISTENCY, REASONINGS, rule_table
 from tidelog.rdf.sparql import Answer, ask
@@ -50,8 +50,6 @@ from tidelog.rdf.write import lines, write_lines
 
 MANY_AXIOMS = 3_000
 """With more axioms they are kept as facts: a rule costs a quarter of a millisecond, a fact less than a microsecond."""
-
-_FEW = 64
 
 
 class Graph:
@@ -249,7 +247,7 @@ class Graph:
         )
 
     def _facts(self, quads: Quads) -> Mapping[str, object]:
-        if len(quads) > _FEW:
+        if len(quads) > FEW:
             return {**facts_of(quads, self.layout), **self._about_literals(quads)}
         found: dict[str, list[tuple[Any, ...]]] = {}
         for triple in quads.triples():
@@ -335,7 +333,7 @@ HELPERS = """
 
 def _axioms(quads: Quads) -> list[Triple]:
     """The triples that are axioms or parts of them; only these become Python values."""
-    if len(quads) <= _FEW:
+    if len(quads) <= FEW:
         return [triple for triple in quads.triples() if is_axiom(triple)]
     return axioms_in(quads)
 

@@ -31,6 +31,9 @@ from tidelog.rdf.literals import of_texts
 GIVEN = re.compile(r"_:t[0-9a-f]{10}x[0-9]+")
 """The labels that we give to blank nodes."""
 
+FEW = 64
+"""So many triples are handled one by one."""
+
 Triple = tuple[Value, Value, Value]
 Rows = npt.NDArray[np.int32]
 
@@ -70,12 +73,52 @@ class Quads:
         return [value.text for value in self.values() if isinstance(value, RdfTerm) and value.text[0] == "_"]
 
 
+class ListedQuads(Quads):
+    """A few statements as Python values; numbers and constants are made only if somebody asks for them."""
+
+    def __init__(self, triples: list[Triple]) -> None:
+        object.__setattr__(self, "listed", triples)
+        object.__setattr__(self, "labels", ())
+
+    listed: list[Triple]
+
+    def __len__(self) -> int:
+        return len(self.listed)
+
+    def __getattr__(self, name: str) -> object:
+        if name not in ("constants", "rows"):
+            raise AttributeError(name)
+        made = _numbered(self.listed)
+        object.__setattr__(self, "constants", made.constants)
+        object.__setattr__(self, "rows", made.rows)
+        return object.__getattribute__(self, name)
+
+    @property
+    def has_graphs(self) -> bool:
+        """Never: a triple has no graph."""
+        return False
+
+    def values(self) -> list[Value]:
+        """The terms of all statements, as often as they occur."""
+        return [term for triple in self.listed for term in triple]
+
+    def triples(self) -> Iterator[Triple]:
+        """The statements."""
+        return iter(self.listed)
+
+
 class Unsure(Exception):  # noqa: N818 - no error: it tells who reads to ask a full parser
     """The scanner met a line that a full parser has to judge."""
 
 
 def of_triples(triples: Iterable[Triple]) -> Quads:
     """Statements from Python values."""
+    listed = list(triples)
+    return ListedQuads(listed) if len(listed) <= FEW else _numbered(listed)
+
+
+def _numbered(triples: list[Triple]) -> Quads:
+    """Statements as rows of numbers."""
     seen: dict[tuple[str, Value], int] = {}
 
     def number(value: Value) -> int:
@@ -118,6 +161,8 @@ def merged(parts: list[Quads]) -> Quads:
     """The statements of several sources as one."""
     if len(parts) == 1:
         return parts[0]
+    if sum(map(len, parts)) <= FEW and all(isinstance(part, ListedQuads) for part in parts):
+        return ListedQuads([triple for part in parts for triple in part.triples()])
     rows, total = [], 0
     kinds: dict[pa.DataType, list[pa.Array]] = {}
     codes, offsets = [], []
