@@ -76,3 +76,24 @@ def test_bad_rdf_is_refused_with_its_line(world, capsys):
     (world / "facts" / "bad.nt").write_text("<urn:a> <urn:b> .\n")
     assert run("materialize", world / "rules.dl", "--facts", world / "facts", "--out", world / "out") == 1
     assert "bad.nt:1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "tsv", "json"])
+def test_ask_in_sparql(world, capsys, form):
+    """Over an ontology and data, in every format of answers; a query may stand in a file."""
+    (world / "query.rq").write_text(
+        "PREFIX : <http://example.org/> SELECT ?x ?age WHERE { ?x a :Professor ; :age ?age }"
+    )
+    options = ("--facts", world / "facts", "--reasoning", "rdfs", "--sparql", "--format", form)
+    assert run("query", world / "ontology.ttl", world / "query.rq", *options) == 0
+    said = capsys.readouterr().out
+    assert "http://example.org/ann" in said
+    assert "50" in said
+
+
+def test_ask_yes_or_no(world, capsys):
+    """ASK says yes or no; what is no SPARQL is refused."""
+    options = ("--facts", world / "facts", "--sparql")
+    assert run("query", f"ASK {{ <{EX}ann> a <{EX}Chair> }}", *options) == 0
+    assert capsys.readouterr().out == "yes\n"
+    assert run("query", "SELECT nonsense", *options) == 1

@@ -64,8 +64,10 @@ def graph_for(args: argparse.Namespace) -> Graph:
     from tidelog.limits import Limits
 
     limits = Limits(args.limit_facts, args.limit_rounds, args.limit_seconds, args.limit_bytes)
-    rules = Program() if is_rdf(args.program) else read_program(args.program, args.dialect)
-    sources = [args.program, args.facts] if is_rdf(args.program) else [args.facts]
+    has_ontology = args.program is not None and is_rdf(args.program)
+    has_rules = args.program is not None and not has_ontology
+    rules = read_program(args.program, args.dialect) if has_rules else Program()
+    sources = [source for source in (args.program if has_ontology else None, args.facts) if source is not None]
     options = {"strategy": args.strategy, "backend": args.backend, "limits": limits}
     return rdf.Graph(*sources, reasoning=args.reasoning, rules=rules, **options)
 
@@ -127,6 +129,38 @@ def explain(args: argparse.Namespace) -> int:
     for number, triple in enumerate(quads.triples()):
         print(("\n" if number else "") + str(kg.explain(triple)))
     return 0
+
+
+def query(args: argparse.Namespace, question: str, parameters: Mapping[str, Any]) -> int:
+    """Ask RDF files in SPARQL, and print the answer."""
+    import sys
+
+    from tidelog.rdf.sparql import written
+
+    if args.program is None and args.facts is None:
+        raise UsageError.of("E801", "nothing is named that could be asked", remedy="give --facts DIR, or an RDF file")
+    text = Path(question).read_text(encoding="utf-8") if question.endswith(".rq") else question
+    kg = graph_for(args)
+    if args.format != "table":
+        sys.stdout.write(written(kg.mirror, text, args.format, parameters).decode())
+        return 0
+    from tidelog.changes.tables import text_table
+
+    answer = kg.query(text, parameters=parameters)
+    if answer.truth is not None:
+        print("yes" if answer.truth else "no")
+    else:
+        print(text_table(answer.columns, ([_shown(value) for value in row] for row in answer), len(answer), args.rows))
+    return 0
+
+
+def _shown(value: Any) -> str:  # noqa: ANN401 - a constant, or None where a variable is not bound
+    from tidelog.language.rdf_terms import IRI
+    from tidelog.rdf.vocabulary import shortened
+
+    if value is None:
+        return ""
+    return shortened(value.value) if isinstance(value, IRI) else str(value)
 
 
 def apply(kg: Graph, update: Update) -> Any:  # noqa: ANN401 - a GraphChange

@@ -86,10 +86,10 @@ def ask(mirror: Mirror, text: str, parameters: Mapping[str, Any] | None = None) 
         return Answer(("subject", "predicate", "object"), _rows(triples, 3))
 
 
-def written(mirror: Mirror, text: str, form: str) -> bytes:
+def written(mirror: Mirror, text: str, form: str, parameters: Mapping[str, Any] | None = None) -> bytes:
     """The answer in a result format: json, csv, tsv or xml; triples as N-Triples."""
     with mirror.store() as store:
-        return serialised(evaluate(store, text), form)
+        return serialised(evaluate(store, text, parameters), form)
 
 
 def serialised(found: Any, form: str) -> bytes:  # noqa: ANN401 - pyoxigraph's results

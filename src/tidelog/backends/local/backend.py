@@ -105,7 +105,7 @@ class LocalBackend:
             raise wrong_arity(relation, arity, source.rows.shape[1])
         dictionary = self.store.dictionary
         numbers = source.constants.translated((dictionary, dictionary.epoch), dictionary.encode_arrow)
-        self.store.on_progress()
+        self.store.ask_budget()
         return np.ascontiguousarray(numbers[source.rows])
 
     def encoded(self, columns: Columns) -> Array:
