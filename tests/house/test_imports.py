@@ -18,6 +18,7 @@ FLOORS = (
     {"maintenance"},
     {"backends", "provenance", "state", "asking"},
     {"engine", "attempt", "foresight"},
+    {"rdf"},
     {"cli", "pipeline", "console"},
 )
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

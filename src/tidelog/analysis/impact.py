@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from tidelog.errors import ProgramError, UsageError
-from tidelog.language.parser import parse_rules
+from tidelog.language.parser import parse
 from tidelog.language.printer import canonical_text, given_names, names, rule_key
 from tidelog.language.terms import Aggregate, Program, Rule, atoms
 
@@ -57,22 +57,24 @@ def without(rules: Iterable[Rule], removed: Iterable[Rule | str]) -> list[Rule]:
     given = [(rule, given_names(rule)) for rule in rules]
     by_name = gone.issubset(chain.from_iterable(known for _, known in given))
     present = given if by_name else [(rule, names(rule)) for rule in rules]  # texts are printed only where asked for
-    unknown = gone.difference(*(known for _, known in present))
-    gone = (gone - unknown) | {_canonical(name) for name in unknown}
-    for name in sorted(gone.difference(*(known for _, known in present))):
-        raise UsageError.of(
-            "E803", f"there is no rule {name}", remedy="give a rule's name or its text; see engine.rules"
-        )
+    strange = gone.difference(*(known for _, known in present))
+    gone = (gone - strange).union(*(_meant(text, rules) for text in sorted(strange)))
     return [rule for rule, known in present if gone.isdisjoint(known)]
 
 
-def _canonical(text: str) -> str:
-    """A rule's text as it is known, whatever its spaces and variables; any other text as it is."""
+def _meant(text: str, rules: list[Rule]) -> set[str]:
+    """The canonical texts of the rules that a text means, however it is spelled; refused if one is not there."""
+    present = {canonical_text(rule) for rule in rules}
     try:
-        rules = parse_rules(text if text.rstrip().endswith(".") else f"{text}.") if ":-" in text else ()
+        program = parse(text if text.rstrip().endswith(".") else f"{text}.") if ":-" in text else Program()
+        meant = {canonical_text(rule) for rule in program.rules}
     except ProgramError:
-        return text
-    return canonical_text(rules[0]) if len(rules) == 1 else text
+        meant = set()
+    if not meant or not meant <= present:
+        raise UsageError.of(
+            "E803", f"there is no rule {text}", remedy="give a rule's name or its text; see engine.rules"
+        )
+    return meant
 
 
 def came_and_went(before: tuple[Rule, ...], after: tuple[Rule, ...]) -> tuple[tuple[Rule, ...], tuple[Rule, ...]]:

@@ -16,6 +16,7 @@ from tidelog.analysis.open_columns import Column, declared_open, filled, open_co
 from tidelog.analysis.unification import NUMERIC, Evidence, Unification
 from tidelog.errors import Place, Problem
 from tidelog.language.printer import print_term
+from tidelog.language.rdf_terms import RdfTerm
 from tidelog.language.terms import (
     Aggregate,
     Atom,
@@ -126,7 +127,9 @@ class TypeInference:
             self._fill((atom.relation, index), term, len(atom.terms))
 
     def _fill(self, column: Column, term: Term, arity: int) -> None:
-        """A term stands in a column."""
+        """A term stands in a column; those of a class or property, which an IRI names, hold values of any type."""
+        if ":" in column[0]:
+            return
         node = self._node(term)
         if column in self._open or self.arity[column[0]] != arity or node is None:
             return
@@ -198,6 +201,8 @@ class TypeInference:
                 if name not in self._variables:
                     self._variables[name] = self.unification.node()
                 return self._variables[name]
+            case Constant(value=RdfTerm()):
+                return None
             case Constant(value=value):
                 return self.unification.node(Evidence(kind(value), term.place or self._place, print_term(term)))
             case Call():

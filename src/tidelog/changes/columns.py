@@ -16,15 +16,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidelog.changes.term_arrays import is_term_type, terms_to_arrow
 from tidelog.errors import UpdateError
+from tidelog.language.rdf_terms import RdfTerm
 from tidelog.language.terms import Value
 from tidelog.language.values import INT_MAX, INT_MIN
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray | list[Value]
 
@@ -76,6 +81,8 @@ def normalise(array: pa.Array, where: str = "the column", first_row: int = 1) ->
     if array.null_count:
         row = first_row + int(np.argmax(pc.is_null(array).to_numpy(zero_copy_only=False)))
         raise missing(where, row)
+    if is_term_type(kind):
+        return array
     if pa.types.is_integer(kind):
         return _integers(array, where, first_row)
     if pa.types.is_floating(kind):
@@ -119,6 +126,8 @@ def plain(value: object, where: str = "the column", row: int = 1) -> Value:
             return float(value) + 0.0
         case str():
             return _text(value, where, row)
+        case RdfTerm():
+            return value
         case None:
             raise missing(where, row)
         case _:
@@ -128,6 +137,8 @@ def plain(value: object, where: str = "the column", row: int = 1) -> Value:
 def from_values(values: Sequence[object], where: str = "the column", first_row: int = 1) -> Column:
     """Python values as a column: an Arrow array when all have one type, a checked list otherwise."""
     types = set(map(type, values))
+    if types and all(issubclass(kind, RdfTerm) for kind in types):
+        return terms_to_arrow(values)
     if len(types) == 1:
         arrow_type = _ARROW_TYPES.get(next(iter(types)))
         if arrow_type is not None:
@@ -162,17 +173,36 @@ def _to_arrow(values: list[Value]) -> pa.Array:
 
 def mixed_to_arrow(values: Sequence[Value]) -> pa.Array:
     """Constants that may mix types as a dense union, which keeps the types apart."""
-    parts: dict[type, list[Value]] = {kind: [] for kind in _ARROW_TYPES}
+    parts: dict[type, list[Value]] = {kind: [] for kind in (*_ARROW_TYPES, RdfTerm)}
     codes, offsets = [], []
-    numbers = {kind: number for number, kind in enumerate(_ARROW_TYPES)}
+    numbers = {kind: number for number, kind in enumerate(parts)}
     for value in values:
-        part = parts[type(value)]
-        codes.append(numbers[type(value)])
-        offsets.append(len(part))
-        part.append(value)
-    arrays = [pa.array(part, _ARROW_TYPES[kind]) for kind, part in parts.items()]
-    names = [kind.__name__ for kind in _ARROW_TYPES]
+        kind = RdfTerm if isinstance(value, RdfTerm) else type(value)
+        codes.append(numbers[kind])
+        offsets.append(len(parts[kind]))
+        parts[kind].append(value)
+    arrays = [pa.array(part, _ARROW_TYPES[kind]) for kind, part in parts.items() if kind in _ARROW_TYPES]
+    arrays.append(terms_to_arrow(parts[RdfTerm]))
+    names = [*(kind.__name__ for kind in _ARROW_TYPES), "term"]
     return pa.UnionArray.from_dense(pa.array(codes, pa.int8()), pa.array(offsets, pa.int32()), arrays, names)
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """An Arrow table as a pandas frame; terms and mixed types become Python objects."""
+    import pandas as pd
+
+    def is_plain(kind: pa.DataType) -> bool:
+        return not (is_term_type(kind) or pa.types.is_union(kind))
+
+    if all(is_plain(kind) for kind in table.schema.types):
+        return table.to_pandas()
+    columns = zip(table.schema.names, table.columns)
+    return pd.DataFrame(
+        {
+            name: col.to_pandas() if is_plain(col.type) else pd.Series(col.to_pylist(), dtype=object)
+            for name, col in columns
+        }
+    )
 
 
 def missing(where: str, row: int) -> UpdateError:

@@ -68,7 +68,7 @@ def _declared(column: Column, kind: str, where: str, relation: str, first_row: i
     for row, value in enumerate(column, first_row):
         if not _fits(value, kind):
             raise _refused(where, row, value, kind, relation)
-    return [float(value) for value in column] if kind == "float" else column
+    return [float(value) for value in column] if kind == "float" else column  # type: ignore[arg-type]
 
 
 def _fits(value: Value, kind: str) -> bool:

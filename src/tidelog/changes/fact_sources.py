@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.changes.columns import Column, Columns, few_values, from_values, joined, normalise_column, unsupported
+from tidelog.changes.shared import SharedFacts
 from tidelog.errors import UpdateError
 
 _Part: TypeAlias = tuple[tuple[Column, ...], int]
@@ -75,6 +76,8 @@ def _parts(source: Any, relation: str, arity: int | None, ask: Ask) -> Iterator[
     if isinstance(source, Columns):
         ask(lambda: sum(map(_weight, source.columns)))
         yield source.columns, source.rows
+    elif isinstance(source, SharedFacts):
+        yield source.columns(), len(source)
     elif type(source).__module__.partition(".")[0] == "pandas" and getattr(source, "ndim", 0) == 2:
         yield _from_arrays((source.iloc[:, at] for at in range(source.shape[1])), relation, ask), len(source)
     elif isinstance(source, np.ndarray) and source.ndim == 2:

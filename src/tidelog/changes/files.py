@@ -21,6 +21,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidelog.changes import json_terms
 from tidelog.changes.columns import Columns, plain
 from tidelog.changes.delimited import Layout, read_delimited, write_delimited
 from tidelog.changes.fact_sources import column_name, to_table, wrong_arity
@@ -178,7 +179,8 @@ def _checked(content: object, relation: str, arity: int | None, line: int) -> tu
         raise TypeError(content)
     if arity is not None and len(content) != arity:
         raise wrong_arity(relation, arity, len(content))
-    return tuple(plain(value, column_name(relation, number), line) for number, value in enumerate(content, 1))
+    values = map(json_terms.from_json, content)
+    return tuple(plain(value, column_name(relation, number), line) for number, value in enumerate(values, 1))
 
 
 def _write_json_lines(path: Path, table: pa.Table, rows_without_columns: int) -> None:
@@ -187,7 +189,9 @@ def _write_json_lines(path: Path, table: pa.Table, rows_without_columns: int) ->
             file.write("[]\n" * rows_without_columns)
         for batch in table.to_batches(max_chunksize=65536):
             rows = zip(*(column.to_pylist() for column in batch.columns))
-            file.writelines(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows)
+            file.writelines(
+                json.dumps([*map(json_terms.to_json, row)], ensure_ascii=False, allow_nan=False) + "\n" for row in rows
+            )
 
 
 def _check_name(relation: str) -> None:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tidelog.changes.change import FactTable
+from tidelog.changes.columns import to_frame
+from tidelog.changes.term_arrays import texts_of
 from tidelog.errors import UsageError
 from tidelog.language.lexemes import spell_name
 from tidelog.language.terms import Value
@@ -54,7 +56,7 @@ class Relation:
 
     def to_pandas(self) -> pd.DataFrame:
         """The facts as a pandas DataFrame."""
-        return self.to_arrow().to_pandas()
+        return to_frame(self.to_arrow())
 
     def to_spark(self, spark: Any = None) -> Any:  # noqa: ANN401 - a DataFrame; importing its type would import Spark
         """The facts as a Spark DataFrame; on the local backend a session has to be given."""
@@ -65,7 +67,8 @@ class Relation:
             raise UsageError.of(
                 "E813", "a local relation has no Spark session", remedy="give one: relation.to_spark(session)"
             )
-        return spark.createDataFrame(self.to_arrow())
+        facts = self.to_arrow()
+        return spark.createDataFrame(pa.table([texts_of(column) for column in facts.columns], facts.schema.names))
 
 
 def _empty(columns: tuple[str, ...]) -> pa.Table:

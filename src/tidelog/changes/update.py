@@ -9,6 +9,7 @@ Invariant : deletions come first; applying `net(updates)` leaves the explicit fa
 Never     : nothing is applied here, and no relation is looked up.
 
 One line of an update file: {"delete": [["edge","a","b"]], "insert": [...], "add_rules": "...", "remove_rules": ["r1"]}.
+RDF terms are written as in JSON-LD (json_terms.py); "dialect" says in which dialect the rules of the line are.
 Codes: E305 a line that is no update, E307 a file that is missing.
 """
 
@@ -23,20 +24,22 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, TypeAlias
 
+from tidelog.changes import json_terms
 from tidelog.changes.columns import Columns, plain
 from tidelog.changes.declared import asked_fact
 from tidelog.changes.fact_sources import to_table
 from tidelog.changes.strict_json import RepeatedKeyError, read_json
-from tidelog.errors import Place, Problem, UpdateError
+from tidelog.errors import Place, Problem, ProgramError, UpdateError, UsageError
 from tidelog.language.parser import parse
 from tidelog.language.printer import names, print_program
+from tidelog.language.read import in_own_words, read_rules
 from tidelog.language.terms import Declaration, Program, Rule, Value
 from tidelog.language.values import fact_identity
 
 Facts: TypeAlias = Mapping[str, Columns]
 Types: TypeAlias = Callable[[str], tuple[str, ...] | None]
 
-_KEYS = ("delete", "insert", "add_rules", "remove_rules")
+_KEYS = ("delete", "insert", "add_rules", "remove_rules", "dialect")
 _SHOWN = 200
 
 
@@ -108,10 +111,22 @@ def read_update(line: str | bytes, source: str = "<update>", number: int = 1) ->
         raise refused(mistake, 'write {"insert": [["relation", value, ...]], "delete": [...], ...}')
     try:
         insert, delete = _by_relation(content.get("insert", [])), _by_relation(content.get("delete", []))
-        return Update.of(insert, delete, content.get("add_rules", ""), content.get("remove_rules", ()))
-    except UpdateError as error:
+        added, removed = _in_own_words(content)
+        return Update.of(insert, delete, added, removed)
+    except (UpdateError, ProgramError, UsageError) as error:
         place = Place(source, number, 1)
-        raise UpdateError(Problem(p.code, p.sentence, place, p.remedy) for p in error.problems) from error
+        is_own = isinstance(error, UpdateError)
+        problems = ((p.code if is_own else "E305", p.sentence, p.remedy) for p in error.problems)
+        raise UpdateError(Problem(code, sentence, place, remedy) for code, sentence, remedy in problems) from error
+
+
+def _in_own_words(content: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """The rules to add, and the names or texts of those to remove; another dialect's become Tidelog's own."""
+    added, removed, dialect = content.get("add_rules", ""), content.get("remove_rules", []), content.get("dialect")
+    if dialect is None:
+        return added, tuple(removed)
+    program = print_program(read_rules(added, dialect)) if added else ""
+    return program, tuple(in_own_words(rule, dialect) for rule in removed)
 
 
 def write_updates(path: str | Path, updates: Iterable[Update]) -> None:
@@ -125,7 +140,9 @@ def to_json(update: Update) -> str:
     content: dict[str, Any] = {}
     for key, facts in (("delete", update.delete), ("insert", update.insert)):
         if facts:
-            content[key] = [[relation, *values] for relation, table in facts.items() for values in table]
+            content[key] = [
+                [relation, *map(json_terms.to_json, values)] for relation, table in facts.items() for values in table
+            ]
     if update.add_rules.strip():
         content["add_rules"] = update.add_rules
     if update.remove_rules:
@@ -194,7 +211,8 @@ def _by_relation(facts: Iterable[list[Any]]) -> dict[str, list[tuple[Value, ...]
     """`["edge", "a", "b"]` as a fact of `edge`."""
     found: dict[str, list[tuple[Value, ...]]] = defaultdict(list)
     for row, (relation, *values) in enumerate(facts, 1):
-        found[relation].append(tuple(plain(value, f"a fact of {relation}", row) for value in values))
+        where = f"a fact of {relation}"
+        found[relation].append(tuple(plain(json_terms.from_json(value), where, row) for value in values))
     return found
 
 
@@ -211,6 +229,8 @@ def _mistake(content: object) -> str | None:
             return f"{key} is not a list of facts"
         if not all(isinstance(fact[0], str) for fact in facts):
             return f"a fact in {key} does not begin with the name of its relation"
+    if not isinstance(content.get("dialect", ""), str):
+        return "dialect is not a string"
     if not isinstance(content.get("add_rules", ""), str):
         return "add_rules is not a string"
     names = content.get("remove_rules", [])

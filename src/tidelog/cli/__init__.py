@@ -24,8 +24,8 @@ from tidelog.observe.notices import shown_on
 from tidelog.visible import visible
 
 COMMANDS: tuple[str, ...] = (
-    "demo", "shell", "query", "init", "run", "materialize", "maintain", "state", "explain", "check", "graph", "warm",
-    "bench",
+    "demo", "shell", "query", "init", "run", "materialize", "maintain", "state", "explain", "serve", "check", "graph",
+    "warm", "bench",
 )  # fmt: skip
 """The commands in the order in which `tidelog --help` lists them; each is a module of this package."""
 

@@ -23,6 +23,7 @@ from tidelog.changes.delimited import Layout, first_records
 from tidelog.changes.files import ENDINGS, find_file, read_file
 from tidelog.changes.headers import looks_like_header
 from tidelog.changes.opening import plain_ending, plain_name
+from tidelog.cli.graphs import folder_facts, is_rdf
 from tidelog.errors import Problem, UpdateError
 from tidelog.language.directives import FileOptions, file_options
 from tidelog.language.terms import Program
@@ -61,7 +62,8 @@ def read_folder(
         known = {source.relation for source in sources}
         others = [(name, find_file(folder, name)) for name in _files_as_relations(folder) if name not in known]
         sources += [Source(name, path, FileOptions()) for name, path in others if path is not None]
-    _name_unused(folder, {source.path for source in sources}, types)
+    graph_files = {path for path in _visible(folder) if is_rdf(path)}
+    _name_unused(folder, {source.path for source in sources} | graph_files, types)
     found, budget, size = {}, Budget(limits), 0
     with progress.stage("reading facts", unit="facts") as advance:
         for source in sources:
@@ -80,7 +82,9 @@ def read_folder(
                 quoted=source.options.quoted,
             )
             advance(len(found[source.relation]))
-    return found
+        of_graphs = folder_facts(folder, program)
+        advance(sum(map(len, of_graphs.values())))
+    return found | of_graphs
 
 
 def _types(program: Program) -> dict[str, tuple[str, ...]]:
@@ -103,7 +107,7 @@ def _sources(folder: Path, program: Program, types: dict[str, tuple[str, ...]]) 
     if program.inputs:
         return
     named = types if program.rules or program.declarations else _files_as_relations(folder)
-    for relation in named:
+    for relation in (name for name in named if ":" not in name):
         path = find_file(folder, relation)
         if path is not None:
             yield Source(relation, path, FileOptions())

@@ -41,6 +41,10 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Materialise, then follow the updates."""
+    from tidelog.cli import graphs
+
+    if graphs.wants_graph(args):
+        return graphs.maintain(args)
     from tidelog.changes.update import read_updates
     from tidelog.cli.engines import load
     from tidelog.observe.progress import progress_for
@@ -49,16 +53,17 @@ def run(args: argparse.Namespace) -> int:
     engine = loaded.engine
     if not args.json:
         print(HEADING)
-    _show(0, loaded.change, args)
+    show(0, loaded.change, args)
     updates = read_updates(sys.stdin.buffer if args.updates == "-" else args.updates)
     for number, change in enumerate(engine.follow(updates), start=1):
         if args.verify:
             engine.verify()
-        _show(number, change, args)
+        show(number, change, args)
     return 0
 
 
-def _show(number: int, change: Change, args: argparse.Namespace) -> None:
+def show(number: int, change: Change, args: argparse.Namespace) -> None:
+    """Print one change, as the arguments ask for it."""
     if args.json:
         print(json.dumps(_described(number, change), ensure_ascii=False), flush=True)
     else:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tidelog.language.directives import FileOptions
     from tidelog.language.terms import Program
 
-FORMATS = ("csv", "tsv", "parquet", "jsonl")
+FORMATS = ("csv", "tsv", "parquet", "jsonl", "nt", "ttl", "rdf", "jsonld")
 
 
 def register(subparsers: Subparsers) -> None:
@@ -41,6 +41,10 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, derive, write, and say how much there was of each."""
+    from tidelog.cli import graphs
+
+    if graphs.wants_graph(args):
+        return graphs.materialize(args)
     from tidelog.cli.engines import load
     from tidelog.observe.progress import progress_for
 
@@ -95,6 +99,10 @@ def _write(args: argparse.Namespace, relation: str, options: FileOptions, table:
     elif options.medium == "stdout":
         for row in zip(*(column.to_pylist() for column in table.columns)):
             print((options.delimiter or "\t").join(map(str, row)))
+    elif ":" in relation and options.filename is None:
+        from tidelog.cli.graphs import write_relation
+
+        write_relation(args.out, relation, table)
     elif options.filename is None and options.delimiter is None and options.quoted is None:
         write_facts(args.out, {relation: table}, f".{args.format}", header=header)
     else:

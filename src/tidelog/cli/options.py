@@ -35,6 +35,7 @@ def add_engine_options(
         parser.add_argument("--at", type=int, metavar="N", help="its version (default: the last one)")
     parser.add_argument("--header", action="store_true", help="the first line of text files names the columns")
     add_dialect(parser)
+    parser.add_argument("--reasoning", metavar="NAME", default="none", help="over RDF: none, rdfs or owl-rl")
     parser.add_argument("--strategy", metavar="NAME", default="auto", help="how to maintain (default: %(default)s)")
     parser.add_argument(
         "--backend", metavar="NAME", default="local", help="local, spark or auto (default: %(default)s)"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tidelog.asking.answer import Answer
     from tidelog.language.terms import Value
 
-FORMATS = ("table", "csv", "json")
+FORMATS = ("table", "csv", "json", "tsv")
 
 
 def register(subparsers: Subparsers) -> None:
@@ -31,6 +31,7 @@ def register(subparsers: Subparsers) -> None:
     text = "a file with rules, if any, and a rule body such as 'path(\"a\", x), !blocked(x)'"
     parser.add_argument("words", metavar="[PROGRAM] QUESTION", nargs="*", help=text)
     add_engine_options(parser, has_program=False, needs_facts=False, has_state=True)
+    parser.add_argument("--sparql", action="store_true", help="the question, or the .rq file, is SPARQL over RDF files")
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="a value for $NAME")
     parser.add_argument("--format", choices=FORMATS, default="table", help="(default: %(default)s)")
     parser.add_argument("--rows", type=int, metavar="N", help="print so many at most (default: all)")
@@ -43,6 +44,12 @@ def run(args: argparse.Namespace) -> int:
 
     parameters = dict(map(_parameter, args.param))
     args.program, question = _words(args.words)
+    if args.sparql:
+        from tidelog.cli.graphs import query
+
+        return query(args, question, parameters)
+    if args.format == "tsv":
+        raise UsageError.of("E801", "tsv is a format of SPARQL answers", remedy="use csv, or ask with --sparql")
     engine = load(args, progress_for(), everything=True).engine
     print_answer(engine.query(question, parameters), args.format, args.rows)
     return 0

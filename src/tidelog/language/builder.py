@@ -46,6 +46,7 @@ class Builder(LiteralReductions):
         self.source = source
         self.lines = text.split("\n")
         self.problems, self.notes = [], []
+        self.prefixes.clear()
         self.rules: list[Rule] = []
         self.facts: list[Fact] = []
         self.declarations = Declarations()
@@ -77,6 +78,9 @@ class Builder(LiteralReductions):
     def label(self, children: list[Token]) -> Name:
         """The name before a rule; each may be given once."""
         name = self.name(children)
+        if name.text in self.prefixes.known and not name.is_quoted:
+            sentence = f"{name.text} is a prefix and the name of a rule"
+            self.refuse("E131", sentence, name.place, "rename the rule, or write no blank behind the colon")
         if not self.is_new_name(name):
             related = ((self._names[name.text].place, "first used here"),)
             self.problems.append(
@@ -87,6 +91,10 @@ class Builder(LiteralReductions):
     def is_new_name(self, name: Name) -> bool:
         """Note the name of a rule; False if it is given already."""
         return self._names.setdefault(name.text, name) is name
+
+    def prefix(self, children: list[Token]) -> None:  # noqa: ARG002 - every reduction is called with its words
+        """`@prefix ub: <...> .`; it has taken effect already (prefixes.py)."""
+        self.end_statement()
 
     def heads(self, children: list[Node]) -> list[Applied]:
         """The heads of a rule, usually one."""

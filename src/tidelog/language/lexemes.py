@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from tidelog.language.rdf_terms import RdfTerm, is_iri
 from tidelog.language.terms import Value
 from tidelog.language.values import INT_MAX, INT_MIN
 
@@ -65,7 +66,14 @@ def _read_escape(match: re.Match[str]) -> str:
 
 
 def spell_name(name: str) -> str:
-    """A relation, column or rule name: bare if it may, else in back-quotes."""
+    """A relation, column or rule name: bare if it may, an IRI in angle brackets, else in back-quotes."""
+    if ":" in name and is_iri(name):
+        return f"<{name}>"
+    return name if is_name(name) else spell_string(name, "`")
+
+
+def spell_label(name: str) -> str:
+    """The name of a rule: bare if it may, else in back-quotes, an IRI too."""
     return name if is_name(name) else spell_string(name, "`")
 
 
@@ -82,6 +90,8 @@ def spell_value(value: Value) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return spell_string(value)
+    if isinstance(value, RdfTerm):
+        return value.text
     return repr(value + 0.0) if isinstance(value, float) else str(value)
 
 

@@ -11,7 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from tidelog.language.lexemes import CONSTRAINT_WORDS, spell_name, spell_string, spell_value, spell_variable
+from tidelog.language.lexemes import (
+    CONSTRAINT_WORDS,
+    spell_label,
+    spell_name,
+    spell_string,
+    spell_value,
+    spell_variable,
+)
 from tidelog.language.renaming import rename_rule, rule_variables
 from tidelog.language.terms import (
     Aggregate,
@@ -39,7 +46,7 @@ def print_program(program: Program) -> str:
 
 def print_rule(rule: Rule) -> str:
     """One rule with its name, full stop included."""
-    label = "" if rule.name is None else f"{spell_name(rule.name)}: "
+    label = "" if rule.name is None else f"{spell_label(rule.name)}: "
     head = print_literal(rule.head)
     if rule.body:
         return f"{label}{head} :- {_body(rule.body)}."

@@ -13,17 +13,22 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tidelog.errors import ProgramError
-from tidelog.language.dialects import zodiacedge
+from tidelog.language.dialects import rdfox, zodiacedge
 from tidelog.language.including import included
 from tidelog.language.parser import parse
+from tidelog.language.printer import print_program
 from tidelog.language.terms import Program
 
-DIALECTS: dict[str, Callable[[str, str], Program]] = {"tidelog": parse, "zodiacedge": zodiacedge.read_rules}
-ENDINGS = {".dl": "tidelog", ".rules": "zodiacedge"}
+DIALECTS: dict[str, Callable[[str, str], Program]] = {
+    "tidelog": parse,
+    "zodiacedge": zodiacedge.read_rules,
+    "rdfox": rdfox.read_rules,
+}
+ENDINGS = {".dl": "tidelog", ".rules": "zodiacedge", ".dlog": "rdfox"}
 
 
 def read_program(path: Path | str, dialect: str | None = None) -> Program:
-    """The program in a file: `.dl` is Tidelog's own language, `.rules` is ZodiacEdge's, unless a dialect is named."""
+    """The program in a file: `.dl` is Tidelog's language, `.rules` ZodiacEdge's, `.dlog` RDFox's, or as named."""
     file = Path(path)
     chosen = dialect or ENDINGS.get(file.suffix)
     if chosen is None:
@@ -37,6 +42,18 @@ def read_program(path: Path | str, dialect: str | None = None) -> Program:
         text = included(file, _text)
         return parse("\n".join(text.lines), str(path), text.origin)
     return DIALECTS[chosen](_text(file), str(path))
+
+
+def read_rules(text: str, dialect: str = "tidelog", source: str = "<rules>") -> Program:
+    """The program that a text in a dialect means."""
+    if dialect not in DIALECTS:
+        raise ProgramError.of("E116", f"there is no dialect {dialect}", remedy=f"dialects are {', '.join(DIALECTS)}")
+    return DIALECTS[dialect](text, source)
+
+
+def in_own_words(rule: str, dialect: str) -> str:
+    """What names a rule: a name as it is, a text in another dialect as a text in Tidelog's own."""
+    return print_program(read_rules(rule, dialect)).strip() if dialect != "tidelog" and ":-" in rule else rule
 
 
 def _text(file: Path) -> str:

@@ -20,6 +20,7 @@ from lark.exceptions import UnexpectedInput
 from tidelog.errors import Problem, ProgramError
 from tidelog.language.builder import Builder
 from tidelog.language.mistakes import describe, next_statement
+from tidelog.language.prefixes import Prefixes
 from tidelog.language.term_reductions import MAX_PROBLEMS
 from tidelog.language.terms import Value
 
@@ -32,12 +33,14 @@ class Reader(threading.local, Generic[BuilderType]):
     def __init__(self, builder: type[BuilderType], package: str, grammar: str, starts: Sequence[str]) -> None:
         text = resources.files(package).joinpath(grammar).read_text(encoding="utf-8")
         self.builder = builder()
+        self.builder.prefixes = Prefixes()
         self.lark = Lark(
             text,
             parser="lalr",
             lexer="contextual",
             start=list(starts),
             transformer=self.builder,
+            postlex=self.builder.prefixes,
             maybe_placeholders=False,
         )
 

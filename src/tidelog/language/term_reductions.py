@@ -19,6 +19,10 @@ from lark import Token, Transformer
 from tidelog.errors import Place, Problem
 from tidelog.language.lexemes import AGGREGATE_WORDS, read_number, read_string
 from tidelog.language.nodes import Aggregated, Applied, Name, Node, Numeral
+from tidelog.language.prefixes import Prefixes
+from tidelog.language.rdf_terms import IRI, BlankNode
+from tidelog.language.rdf_terms import Literal as RdfLiteral
+from tidelog.language.rdf_values import canonical
 from tidelog.language.terms import Aggregate, Call, Constant, Literal, Term, Value, Variable, variables
 
 MAX_DEPTH = 200
@@ -47,6 +51,7 @@ class TermReductions(Transformer[Token, Any]):
     problems: list[Problem]
     notes: list[Problem]
     parameters: Mapping[str, Value] | None
+    prefixes: Prefixes
 
     def end_statement(self) -> None:
         """Forget what belongs to the statement that ends here."""
@@ -115,6 +120,33 @@ class TermReductions(Transformer[Token, Any]):
         place = self.place(children[0])
         return Constant(self.text_of(str(children[0]), place), place)
 
+    def resource(self, children: list[Token]) -> Constant:
+        """An IRI in brackets, or a name whose prefix is declared."""
+        return Constant(self._iri(children[0]), self.place(children[0]))
+
+    def _iri(self, token: Token) -> IRI:
+        text = str(token)
+        return IRI(text[1:-1] if text[0] == "<" else self.prefixes.expanded(text))
+
+    def resource_term(self, children: list[Constant]) -> Constant:
+        """An IRI among the terms."""
+        return children[0]
+
+    def blank(self, children: list[Token]) -> Constant:
+        """A blank node, under the label that it has in the graph."""
+        return Constant(BlankNode(str(children[0])[2:]), self.place(children[0]))
+
+    def tagged(self, children: list[Token]) -> Constant:
+        """A string with a language."""
+        place = self.place(children[0])
+        return Constant(RdfLiteral(self.text_of(str(children[0]), place), language=str(children[1])[1:]), place)
+
+    def typed(self, children: list[Any]) -> Constant:
+        """A literal with a data type, in its canonical form."""
+        place = self.place(children[0])
+        datatype: IRI = children[1].value
+        return Constant(canonical(self.text_of(str(children[0]), place), datatype.value), place)
+
     def boolean(self, children: list[Token]) -> Constant:
         """`true` or `false`."""
         return Constant(children[0] == "true", self.place(children[0]))
@@ -145,6 +177,8 @@ class TermReductions(Transformer[Token, Any]):
         place = self.place(token)
         if token.type == "QUOTED":
             return Name(self.text_of(str(token), place), True, place)
+        if token.type in ("IRI", "PREFIXED"):
+            return Name(self._iri(token).value, True, place)
         return Name(str(token), False, place)
 
     def application(self, children: list[Any]) -> Applied:

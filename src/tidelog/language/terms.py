@@ -15,8 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tidelog.errors import Place
+from tidelog.language.rdf_terms import RdfTerm
 
-Value = int | float | str | bool
+Value = int | float | str | bool | RdfTerm
 
 
 @dataclass(frozen=True, slots=True)

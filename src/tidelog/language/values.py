@@ -16,6 +16,7 @@ from fractions import Fraction
 
 from tidelog.errors import EvaluationError
 from tidelog.language import patterns
+from tidelog.language import rdf_arithmetic as of_terms
 from tidelog.language.terms import Value
 
 INT_MIN, INT_MAX = -(2**63), 2**63 - 1
@@ -64,9 +65,9 @@ def apply(function: str, arguments: Sequence[Value]) -> Value:
     """The value of a function; raises EvaluationError where it has none."""
     match function:
         case "neg":
-            return _number(-_numeric(arguments[0], function), function)
+            return _signed(function, arguments[0])
         case "abs":
-            return _number(abs(_numeric(arguments[0], function)), function)
+            return _signed(function, arguments[0])
         case "min" | "max":
             return _extreme(function, arguments)
         case "cat":
@@ -87,6 +88,8 @@ def aggregate(function: str, values: Sequence[Value]) -> Value | None:
         return 0 if function == "sum" else None
     if function in ("min", "max"):
         return _extreme(function, values)
+    if of_terms.is_term(*values):
+        return of_terms.aggregate(function, values)
     numbers = [_numeric(value, function) for value in values]
     match function:
         case "sum":
@@ -103,11 +106,15 @@ def aggregate(function: str, values: Sequence[Value]) -> Value | None:
 
 def kind(value: Value) -> str:
     """The user's word for a value's type."""
-    return {bool: "bool", int: "number", float: "float", str: "symbol"}[type(value)]
+    return {bool: "bool", int: "number", float: "float", str: "symbol"}.get(type(value), "term")
 
 
 def _ordered(op: str, left: Value, right: Value) -> bool:
-    if _order_class(left) != _order_class(right):
+    has_terms = of_terms.is_term(left, right)
+    found = of_terms.ordered(op, left, right) if has_terms else None
+    if found is not None:
+        return found
+    if has_terms or _order_class(left) != _order_class(right):
         raise EvaluationError.of(
             "E503",
             f"{kind(left)} {left!r} and {kind(right)} {right!r} have no order",
@@ -130,7 +137,10 @@ def _extreme(function: str, values: Sequence[Value]) -> Value:
     """The least or greatest value; of an int and an equal float the int, so that the result is one constant."""
     best = values[0]
     for value in values[1:]:
-        if _ordered("<" if function == "min" else ">", value, best) or (value == best and type(value) is int):
+        is_better = _ordered("<" if function == "min" else ">", value, best)
+        if not is_better and of_terms.is_term(value, best):
+            is_better = of_terms.is_preferred(value, best)
+        if is_better or (value == best and type(value) is int):
             best = value
     return best
 
@@ -153,8 +163,21 @@ def _exact_total(numbers: Sequence[int | float]) -> float:
         return math.inf
 
 
+def _signed(function: str, value: Value) -> Value:
+    """`neg` or `abs` of a number."""
+    if of_terms.is_term(value):
+        return of_terms.signed(function, value)
+    number = _numeric(value, function)
+    return _number(-number if function == "neg" else abs(number), function)
+
+
 def _arithmetic(function: str, left: Value, right: Value) -> Value:
-    a, b = _numeric(left, function), _numeric(right, function)
+    if of_terms.is_term(left, right):
+        return of_terms.arithmetic(function, left, right, _plain_arithmetic)
+    return _plain_arithmetic(function, _numeric(left, function), _numeric(right, function))
+
+
+def _plain_arithmetic(function: str, a: int | float, b: int | float) -> int | float:
     if function in ("/", "%") and b == 0:
         raise EvaluationError.of(
             "E501", f"division by zero: {a} {function} {b}", remedy="guard it with a comparison, such as y != 0"

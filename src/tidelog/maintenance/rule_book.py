@@ -18,7 +18,7 @@ from tidelog.analysis.arities import mentions
 from tidelog.analysis.impact import came_and_went, without
 from tidelog.analysis.program_check import Checked
 from tidelog.errors import ProgramError
-from tidelog.language.printer import names
+from tidelog.language.printer import canonical_text, names
 from tidelog.language.terms import Program, Rule, Value
 from tidelog.maintenance.rescheduling import turned
 from tidelog.maintenance.schedule import Schedule
@@ -74,7 +74,7 @@ class RuleBook:
         kept = tuple(without(program.rules, removed)) if removed else program.rules
         heads = {rule.head.relation for rule in added.rules}
         present = {rule for rule in kept if rule.head.relation in heads} if removed else self._deriving(heads)
-        kept += tuple(rule for rule in dict.fromkeys(added.rules) if rule not in present)
+        kept += _new_rules(added.rules, present)
         if not added.declarations and kept == program.rules:
             return program
         return Program(kept, (), (*program.declarations, *added.declarations), program.inputs, program.outputs)
@@ -117,6 +117,17 @@ class RuleBook:
     def _declared(self, relation: str) -> tuple[tuple[str, str], ...] | None:
         found = (one.columns for one in self.program.declarations if one.relation == relation)
         return next(found, None)
+
+
+def _new_rules(added: Sequence[Rule], present: set[Rule]) -> tuple[Rule, ...]:
+    """The rules that are not there yet; of one without a name the canonical text decides."""
+    unnamed = {canonical_text(rule) for rule in present if rule.name is None}
+    found: dict[object, Rule] = {}
+    for rule in added:
+        key = canonical_text(rule) if rule.name is None else rule
+        if rule not in present and key not in unnamed:
+            found.setdefault(key, rule)
+    return tuple(found.values())
 
 
 def _mentioned(rules: Iterable[Rule]) -> dict[str, int]:

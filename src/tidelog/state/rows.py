@@ -1,9 +1,9 @@
 """Facts as rows of one table, whatever their relation.
 
 What      : the schema of the stored table, and the way of facts into its rows and back into columns.
-Idea      : a value is a cell with four fields (int, float, bool, text) of which exactly one is filled, a fact is a list
-            of cells; so one schema holds relations of every arity and columns of mixed types, and any reader of the
-            open format understands it. A row says what became of a fact in a version; no row is ever changed.
+Idea      : a value is a cell with five fields (int, float, bool, text, term) of which exactly one is filled, a fact is
+            a list of cells; so one schema holds relations of every arity and columns of mixed types, and any reader of
+            the open format understands it. A row says what became of a fact in a version; no row is ever changed.
 Invariant : `1`, `1.0`, `True` and `"1"` come back as what they were. Relation names are data: they never become paths.
 Never     : no files (table.py), and no decision which row counts (fold.py).
 
@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.changes.columns import normalise
+from tidelog.changes.term_arrays import as_terms, is_term_type, texts_of
 
 FORMAT = 1
 """The version of this format; a state of another one is refused."""
@@ -35,7 +36,13 @@ RULES, GIVEN = "rules", "given"
 PRESENT, WITHDRAWN, ABSENT = 1, 0, -1
 """The signs of a row."""
 
-_KINDS = (("int", pa.int64()), ("float", pa.float64()), ("bool", pa.bool_()), ("text", pa.large_string()))
+_KINDS = (
+    ("int", pa.int64()),
+    ("float", pa.float64()),
+    ("bool", pa.bool_()),
+    ("text", pa.large_string()),
+    ("term", pa.large_string()),
+)
 _CELL = pa.struct([pa.field(name, kind) for name, kind in _KINDS])
 
 SCHEMA = pa.schema(
@@ -80,7 +87,7 @@ def to_columns(values: pa.Array, arity: int) -> list[pa.Array]:
 
 
 def fields(cells: pa.Array) -> list[pa.Array]:
-    """The four fields of cells, in the order of int, float, bool, text."""
+    """The five fields of cells, in the order of int, float, bool, text, term (the text of an RDF term)."""
     return [cells.field(number) for number in range(len(_KINDS))]
 
 
@@ -103,27 +110,33 @@ def _cells(column: pa.Array) -> pa.Array:
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     filled = _parts(column)
-    children = [filled.get(kind, pa.nulls(len(column), kind)) for _, kind in _KINDS]
+    children = [filled.get(name, pa.nulls(len(column), kind)) for name, kind in _KINDS]
     return pa.StructArray.from_arrays(children, fields=list(_CELL))
 
 
-def _parts(column: pa.Array) -> dict[pa.DataType, pa.Array]:
-    """The values of each type, null where a value is of another."""
+def _parts(column: pa.Array) -> dict[str, pa.Array]:
+    """The values of each field, null where a value belongs to another."""
     if not pa.types.is_union(column.type):
-        return {column.type: column}
+        return {_field(column.type): texts_of(column)}
     codes, offsets = column.type_codes.to_numpy(), column.offsets.to_numpy()
     parts = {}
     for number, code in enumerate(column.type.type_codes):
         part = column.field(number)
         chosen = codes == code
         if chosen.any():
-            parts[part.type] = part.take(pa.array(np.where(chosen, offsets, 0), mask=~chosen))
+            parts[_field(part.type)] = texts_of(part).take(pa.array(np.where(chosen, offsets, 0), mask=~chosen))
     return parts
+
+
+def _field(kind: pa.DataType) -> str:
+    """The field that holds values of a type."""
+    return "term" if is_term_type(kind) else next(name for name, its in _KINDS if its == kind)
 
 
 def _column(cells: pa.Array) -> pa.Array:
     """Cells as an array of their one type, or as a dense union."""
-    parts = [part for part in fields(cells) if part.null_count < len(part)]
+    filled = {name: part for (name, _), part in zip(_KINDS, fields(cells)) if part.null_count < len(part)}
+    parts = [as_terms(part) if name == "term" else part for name, part in filled.items()]
     if len(parts) <= 1:
         return parts[0] if parts else pa.nulls(0)
     codes, offsets = np.zeros(len(cells), np.int8), np.zeros(len(cells), np.int32)

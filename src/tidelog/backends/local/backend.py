@@ -24,7 +24,8 @@ from tidelog.backends.local.store import LocalStore
 from tidelog.changes.change import FactTable
 from tidelog.changes.columns import Columns
 from tidelog.changes.declared import as_asked, as_declared
-from tidelog.changes.fact_sources import Ask, to_parts, together
+from tidelog.changes.fact_sources import Ask, to_parts, together, wrong_arity
+from tidelog.changes.shared import SharedFacts
 from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.language.values import fact_identity
 from tidelog.limits import Budget
@@ -70,6 +71,8 @@ class LocalBackend:
 
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
         """Facts from any source, checked, encoded and stored."""
+        if isinstance(source, SharedFacts) and all(kind == "any" for kind in types or ()):
+            return self.store.intern(relation, self._translated(source, relation, arity))
         found, row = [], 1
         for part in to_parts(source, relation, arity, self.ask):
             declared = as_declared(part, types, relation, row)
@@ -95,6 +98,15 @@ class LocalBackend:
     def given(self, source: object, relation: str, arity: int | None) -> Columns:
         """Facts from any source, checked."""
         return together(list(to_parts(source, relation, arity, self.ask)))
+
+    def _translated(self, source: SharedFacts, relation: str, arity: int | None) -> Array:
+        """Facts over a shared table of constants, each of which gets its number once."""
+        if arity is not None and source.rows.shape[1] != arity:
+            raise wrong_arity(relation, arity, source.rows.shape[1])
+        dictionary = self.store.dictionary
+        numbers = source.constants.translated((dictionary, dictionary.epoch), dictionary.encode_arrow)
+        self.store.ask_budget()
+        return np.ascontiguousarray(numbers[source.rows])
 
     def encoded(self, columns: Columns) -> Array:
         """Columns of constants as rows of ids; new constants are added to the dictionary."""

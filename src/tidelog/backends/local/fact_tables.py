@@ -18,6 +18,7 @@ import pyarrow as pa
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.relation import Relation
+from tidelog.changes.columns import to_frame
 from tidelog.language.terms import Value
 from tidelog.planning.views import OLD
 
@@ -61,7 +62,7 @@ class LocalTable:
 
     def to_pandas(self) -> pd.DataFrame:
         """The facts as a pandas DataFrame."""
-        return self.to_arrow().to_pandas()
+        return to_frame(self.to_arrow())
 
 
 class LiveTable:

@@ -97,15 +97,16 @@ class ZodiacEdgeBuilder(Builder):
         """`head :- AGGREGATE(body) ON group WITH operation(value) AS result.`"""
         *label, heads, _, body, _, group, _, (word, value), _, result = children
         literals = self.as_alternatives(body)[0]
-        names = _inner_names(literals, group, [result, *heads[0].terms])
-        aggregated = self._aggregated_inside(word, value, literals, names)
+        names = inner_names(literals, group, [result, *heads[0].terms])
+        aggregated = self.aggregated_inside(word, value, literals, names)
         aggregate = self.compare([result, "=", aggregated])
         self._add_rules(label, heads, ((*literals, *aggregate.alternatives[0]),))
         self.end_statement()
 
-    def _aggregated_inside(
+    def aggregated_inside(
         self, word: Token, value: Variable, literals: tuple[Literal, ...], names: dict[str, str]
     ) -> Aggregated:
+        """The aggregate over a copy of the body, whose own variables have other names."""
         function = _OPERATIONS.get(str(word).lower())
         if function is None:
             known = ", ".join(sorted(name.upper() for name in _OPERATIONS))
@@ -115,7 +116,7 @@ class ZodiacEdgeBuilder(Builder):
         return Aggregated(function or "count", inner, body, self.place(word))
 
 
-def _inner_names(literals: Iterable[Literal], kept: Iterable[Variable], others: Iterable[Term]) -> dict[str, str]:
+def inner_names(literals: Iterable[Literal], kept: Iterable[Variable], others: Iterable[Term]) -> dict[str, str]:
     """New names for the variables that belong to the inside of an aggregate: X becomes X1, or X2 if X1 is taken, ..."""
     inside = {variable.name for literal in literals for variable in variables(literal)}
     used = inside | {variable.name for term in others for variable in variables(term)}

@@ -22,15 +22,27 @@ import pyarrow as pa
 
 from tidelog.backends.local.constants import dictionary_kernels as kernels
 from tidelog.backends.local.constants.dictionary_arrays import ConstantStore
-from tidelog.backends.local.constants.dictionary_kernels import KIND_BOOL, KIND_FLOAT, KIND_INT, KIND_STRING
+from tidelog.backends.local.constants.dictionary_kernels import (
+    KIND_BOOL,
+    KIND_FLOAT,
+    KIND_INT,
+    KIND_STRING,
+    KIND_TERM,
+)
 from tidelog.backends.local.kernels.compiled import Array, read_only
 from tidelog.changes.columns import Column, from_values, normalise, plain
+from tidelog.changes.term_arrays import as_terms, is_term_type
+from tidelog.language.rdf_terms import IRI, BlankNode, Literal, RdfTerm, term_of
 from tidelog.language.terms import Value
 
 _CACHED = 1 << 16
 _FEW = 32
 _DOUBLE, _BITS = struct.Struct("=d"), struct.Struct("=q")
 _KINDS: dict[type, int] = {int: KIND_INT, float: KIND_FLOAT, bool: KIND_BOOL, str: KIND_STRING}
+_KINDS |= dict.fromkeys((IRI, BlankNode, Literal), KIND_TERM)
+
+
+_ONLY = {kind: read_only(np.array([kind], np.int8)) for kind in (KIND_STRING, KIND_TERM)}
 
 
 class Dictionary(ConstantStore):
@@ -117,7 +129,7 @@ class Dictionary(ConstantStore):
             chosen = codes == code
             offsets[chosen] = np.arange(np.count_nonzero(chosen))
             parts.append(self._column(ids[chosen], int(kind)))
-        names = [("int", "float", "bool", "string")[kind] for kind in present]
+        names = [("int", "float", "bool", "string", "term")[kind] for kind in present]
         return pa.UnionArray.from_dense(pa.array(codes), pa.array(offsets), parts, names)
 
     def _encode_few(self, values: Sequence[Value]) -> Array:
@@ -131,8 +143,8 @@ class Dictionary(ConstantStore):
             for known in cache.values():
                 known.clear()
         new = [value for value in checked if value not in cache[type(value)]]
-        self._remember([value for value in new if not isinstance(value, str)], self._few_scalars)
-        self._remember([value for value in new if isinstance(value, str)], self._few_strings)
+        self._remember([value for value in new if not isinstance(value, str | RdfTerm)], self._few_scalars)
+        self._remember([value for value in new if isinstance(value, str | RdfTerm)], self._few_strings)
         return np.array([cache[type(value)][value] for value in checked], np.int32)
 
     def _remember(self, values: list[Value], encode: Callable[[list[Any]], Array]) -> None:
@@ -144,14 +156,16 @@ class Dictionary(ConstantStore):
         bits = [_BITS.unpack(_DOUBLE.pack(value))[0] if type(value) is float else int(value) for value in values]
         return self.encode_scalars(kinds, np.array(bits, np.int64))
 
-    def _few_strings(self, values: list[str]) -> Array:
-        encoded = [value.encode() for value in values]
+    def _few_strings(self, values: list[str | RdfTerm]) -> Array:
+        kinds = np.array([_KINDS[type(value)] for value in values], np.int8)
+        encoded = [str(value).encode() for value in values]
         bounds = np.array([0, *accumulate(map(len, encoded))], np.int64)
-        return self.encode_strings(read_only(np.frombuffer(b"".join(encoded), np.uint8)), read_only(bounds))
+        data = read_only(np.frombuffer(b"".join(encoded), np.uint8))
+        return self.encode_strings(read_only(kinds), data, read_only(bounds))
 
     def _decode_few(self, ids: Array) -> list[Value]:
         return [
-            self.text(payload) if kind == KIND_STRING else _value(kind, payload)
+            _text(kind, self.text(payload)) if kind >= KIND_STRING else _value(kind, payload)
             for kind, payload in zip(self.kinds[ids].tolist(), self.payloads[ids].tolist())
         ]
 
@@ -179,6 +193,8 @@ class Dictionary(ConstantStore):
             return ids
         if pa.types.is_union(kind):
             return self._union(array, adding)
+        if is_term_type(kind):
+            return self._string_ids(array.storage, adding, KIND_TERM)
         if pa.types.is_large_string(kind):
             return self._string_ids(array, adding)
         if pa.types.is_boolean(kind):
@@ -206,16 +222,17 @@ class Dictionary(ConstantStore):
                 return self.encode_dense(payloads, low, high)
         return self.encode_scalars(np.array([kind], np.int8), payloads)
 
-    def _string_ids(self, array: pa.Array, adding: bool) -> Array:
+    def _string_ids(self, array: pa.Array, adding: bool, kind: int = KIND_STRING) -> Array:
         _, bounds_buffer, data_buffer = array.buffers()
         if len(array) == 0:
             return np.empty(0, np.int32)
         bounds = read_only(np.frombuffer(bounds_buffer, np.int64)[array.offset : array.offset + len(array) + 1])
         data = read_only(np.frombuffer(data_buffer if data_buffer is not None else b"", np.uint8))
         if adding:
-            return self.encode_strings(data, bounds)
+            return self.encode_strings(_ONLY[kind], data, bounds)
         out = np.empty(len(array), np.int32)
-        kernels.lookup_strings(data, bounds, out, self.payloads, self.string_table, self.heap, self.offsets)
+        held = (self.kinds, self.payloads, self.string_table, self.heap, self.offsets)
+        kernels.lookup_strings(kind, data, bounds, out, *held)
         return out
 
     def _column(self, ids: Array, kind: int) -> pa.Array:
@@ -228,6 +245,8 @@ class Dictionary(ConstantStore):
         if kind == KIND_BOOL:
             return pa.array(payloads.astype(np.bool_))
         taken = self.strings().take(pa.array(payloads))
+        if kind == KIND_TERM:
+            return as_terms(taken)
         return taken if taken.nbytes >= 2**31 else taken.cast(pa.string())
 
 
@@ -236,6 +255,11 @@ def _value(kind: int, payload: int) -> Value:
     if kind == KIND_INT:
         return payload
     return bool(payload) if kind == KIND_BOOL else float(_DOUBLE.unpack(_BITS.pack(payload))[0])
+
+
+def _text(kind: int, text: str) -> Value:
+    """A string or term as Python knows it."""
+    return text if kind == KIND_STRING else term_of(text)
 
 
 def _by_kind(values: list[Value]) -> list[tuple[Any, pa.Array]]:

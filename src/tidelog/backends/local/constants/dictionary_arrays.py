@@ -38,6 +38,8 @@ class ConstantStore:
         self.heap: Array = np.zeros(1 << 14, np.uint8)
         self.offsets: Array = np.zeros(1024, np.int64)
         self.counters: Array = np.zeros(3, np.int64)
+        self.epoch = 0
+        """How often constants were forgotten: ids of another epoch may mean something else by now."""
         self._strings: pa.Array = pa.nulls(0, pa.large_string())  # not `pa.array`, which imports pandas
         self.latch = RLock()
 
@@ -89,6 +91,7 @@ class ConstantStore:
                 scalar_table=_scalar_table(count, count - held, kinds, payloads),
                 string_table=_string_table(count, held, kinds, payloads, heap, offsets),
                 counters=np.array(counters, np.int64),
+                epoch=self.epoch + 1,
                 _strings=pa.nulls(0, pa.large_string()),
             )
 
@@ -117,13 +120,13 @@ class ConstantStore:
                     return out
                 self._make_room(self._step(values.size - at), 0)
 
-    def encode_strings(self, data: Array, bounds: Array) -> Array:
-        """The ids of the strings `data[bounds[i]:bounds[i + 1]]`."""
+    def encode_strings(self, kinds: Array, data: Array, bounds: Array) -> Array:
+        """The ids of the strings or terms `data[bounds[i]:bounds[i + 1]]`, of one kind each or one for all."""
         out, at = np.empty(bounds.size - 1, np.int32), 0
         with self.latch:
             while True:
                 held = (self.kinds, self.payloads, self.string_table, self.heap, self.offsets, self.counters)
-                at = kernels.encode_strings(data, bounds, out, at, *held)
+                at = kernels.encode_strings(kinds, data, bounds, out, at, *held)
                 if at == out.size:
                     return out
                 left = out.size - at

@@ -10,6 +10,7 @@ Never     : no allocation of dictionary arrays and no Python objects (see dictio
 
 Layout, shared by every kernel: `kinds[id]` (KIND_*), `payloads[id]` (the integer; a float's bits; 0 or 1; a string's
 number), `heap[offsets[s]:offsets[s + 1]]` the UTF-8 bytes of string number s, `counters` (constants, strings, bytes).
+The text of an RDF term is one of the strings; its kind takes part in its hash.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Array, Int, compiled
 
-KIND_INT, KIND_FLOAT, KIND_BOOL, KIND_STRING = 0, 1, 2, 3
+KIND_INT, KIND_FLOAT, KIND_BOOL, KIND_STRING, KIND_TERM = 0, 1, 2, 3, 4
 CONSTANTS, STRINGS, HEAP_BYTES = 0, 1, 2
 
 UNKNOWN, NO_ROOM = -1, -2
@@ -53,9 +54,9 @@ def scalar_hash(kind: Int, payload: Int) -> np.uint64:
 
 
 @compiled
-def bytes_hash(data: Array, start: Int, stop: Int) -> np.uint64:
-    """The hash of a string's bytes, eight at a time."""
-    result = np.uint64(stop - start) * _SPREAD
+def bytes_hash(kind: Int, data: Array, start: Int, stop: Int) -> np.uint64:
+    """The hash of the bytes of a string or term, eight at a time; the kind takes part, so `"<a:>"` and <a:> differ."""
+    result = (np.uint64(stop - start) ^ (np.uint64(kind - KIND_STRING) << _TAG_SHIFT)) * _SPREAD
     at = np.uint64(start)
     end = np.uint64(stop)
     while at + _WORD <= end:
@@ -125,9 +126,19 @@ def scalar_insert(kind: Int, payload: Int, kinds: Array, payloads: Array, table:
 
 
 @compiled
-def string_id(data: Array, start: Int, stop: Int, payloads: Array, table: Array, heap: Array, offsets: Array) -> Int:
-    """The id of the string `data[start:stop]`, or UNKNOWN (-1)."""
-    hashed = bytes_hash(data, start, stop)
+def string_id(
+    kind: Int,
+    data: Array,
+    start: Int,
+    stop: Int,
+    kinds: Array,
+    payloads: Array,
+    table: Array,
+    heap: Array,
+    offsets: Array,
+) -> Int:
+    """The id of the string or term `data[start:stop]`, or UNKNOWN (-1)."""
+    hashed = bytes_hash(kind, data, start, stop)
     mask = np.uint64(table.size - 1)
     slot = hashed & mask
     while True:
@@ -137,13 +148,14 @@ def string_id(data: Array, start: Int, stop: Int, payloads: Array, table: Array,
         if (entry ^ hashed) >> _TAG_SHIFT == _EMPTY:
             found = np.int64(entry & _ID_BITS) - 1
             number = payloads[found]
-            if same_bytes(data, start, stop, heap, offsets[number], offsets[number + 1]):
+            if kinds[found] == kind and same_bytes(data, start, stop, heap, offsets[number], offsets[number + 1]):
                 return found
         slot = (slot + _ONE) & mask
 
 
 @compiled
 def string_insert(
+    kind: Int,
     data: Array,
     start: Int,
     stop: Int,
@@ -154,8 +166,8 @@ def string_insert(
     offsets: Array,
     counters: Array,
 ) -> Int:
-    """The id of the string `data[start:stop]`, a new one if it is unknown; NO_ROOM (-2) if arrays must grow first."""
-    hashed = bytes_hash(data, start, stop)
+    """The id of the string or term `data[start:stop]`, a new one if it is unknown; NO_ROOM (-2) if arrays must grow."""
+    hashed = bytes_hash(kind, data, start, stop)
     mask = np.uint64(table.size - 1)
     slot = hashed & mask
     while True:
@@ -165,7 +177,7 @@ def string_insert(
         if (entry ^ hashed) >> _TAG_SHIFT == _EMPTY:
             found = np.int64(entry & _ID_BITS) - 1
             number = payloads[found]
-            if same_bytes(data, start, stop, heap, offsets[number], offsets[number + 1]):
+            if kinds[found] == kind and same_bytes(data, start, stop, heap, offsets[number], offsets[number + 1]):
                 return found
         slot = (slot + _ONE) & mask
     new = counters[CONSTANTS]
@@ -177,7 +189,7 @@ def string_insert(
     for step in range(np.uint64(stop - start)):
         heap[np.uint64(used) + step] = data[np.uint64(start) + step]
     table[slot] = (hashed & _TAG_BITS) | np.uint64(new + 1)
-    kinds[new] = KIND_STRING
+    kinds[new] = kind
     payloads[new] = number
     offsets[number + 1] = end
     counters[CONSTANTS] = new + 1
@@ -239,6 +251,7 @@ def encode_dense(
 
 @compiled
 def encode_strings(
+    sources: Array,
     data: Array,
     bounds: Array,
     out: Array,
@@ -250,10 +263,23 @@ def encode_strings(
     offsets: Array,
     counters: Array,
 ) -> Int:
-    """Encode the strings `data[bounds[i]:bounds[i + 1]]` from position `start` on; the position reached."""
+    """Encode the strings and terms `data[bounds[i]:bounds[i + 1]]` from position `start` on; the position reached.
+
+    `sources` holds one kind for every text, or a single kind for all.
+    """
+    single = sources.size == 1
     for position in range(start, bounds.size - 1):
         found = string_insert(
-            data, bounds[position], bounds[position + 1], kinds, payloads, table, heap, offsets, counters
+            sources[0] if single else sources[position],
+            data,
+            bounds[position],
+            bounds[position + 1],
+            kinds,
+            payloads,
+            table,
+            heap,
+            offsets,
+            counters,
         )
         if found == NO_ROOM:
             return position
@@ -270,19 +296,28 @@ def lookup_scalars(kind: Int, values: Array, out: Array, kinds: Array, payloads:
 
 @compiled
 def lookup_strings(
-    data: Array, bounds: Array, out: Array, payloads: Array, table: Array, heap: Array, offsets: Array
+    kind: Int,
+    data: Array,
+    bounds: Array,
+    out: Array,
+    kinds: Array,
+    payloads: Array,
+    table: Array,
+    heap: Array,
+    offsets: Array,
 ) -> None:
-    """The ids of strings, UNKNOWN for those that have none."""
+    """The ids of strings or terms, UNKNOWN for those that have none."""
     for position in range(bounds.size - 1):
-        out[position] = string_id(data, bounds[position], bounds[position + 1], payloads, table, heap, offsets)
+        start, stop = bounds[position], bounds[position + 1]
+        out[position] = string_id(kind, data, start, stop, kinds, payloads, table, heap, offsets)
 
 
 @compiled
 def fill_scalar_table(count: Int, kinds: Array, payloads: Array, table: Array) -> None:
-    """Enter the first `count` constants that are no strings into an empty table."""
+    """Enter the first `count` constants that have no text into an empty table."""
     mask = np.uint64(table.size - 1)
     for constant in range(count):
-        if kinds[constant] != KIND_STRING:
+        if kinds[constant] < KIND_STRING:
             hashed = scalar_hash(kinds[constant], payloads[constant])
             slot = hashed & mask
             while table[slot] != _EMPTY:
@@ -292,12 +327,12 @@ def fill_scalar_table(count: Int, kinds: Array, payloads: Array, table: Array) -
 
 @compiled
 def fill_string_table(count: Int, kinds: Array, payloads: Array, table: Array, heap: Array, offsets: Array) -> None:
-    """Enter the first `count` constants that are strings into an empty table."""
+    """Enter the first `count` constants that are strings or terms into an empty table."""
     mask = np.uint64(table.size - 1)
     for constant in range(count):
-        if kinds[constant] == KIND_STRING:
+        if kinds[constant] >= KIND_STRING:
             number = payloads[constant]
-            hashed = bytes_hash(heap, offsets[number], offsets[number + 1])
+            hashed = bytes_hash(kinds[constant], heap, offsets[number], offsets[number + 1])
             slot = hashed & mask
             while table[slot] != _EMPTY:
                 slot = (slot + _ONE) & mask

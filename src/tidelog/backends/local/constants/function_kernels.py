@@ -162,6 +162,8 @@ def order(left: Int, right: Int, kinds: Array, payloads: Array, heap: Array, off
             return order_of_bytes(heap, offsets[a], offsets[a + 1], offsets[b], offsets[b + 1])
         if kind == KIND_FLOAT:
             return order_of_floats(as_float(a), as_float(b))
+        if kind > KIND_STRING:
+            return NO_ORDER
         return LESS if a < b else (GREATER if a > b else EQUAL)
     if kind >= KIND_BOOL or other >= KIND_BOOL:
         return NO_ORDER

@@ -228,7 +228,7 @@ def _judged(dictionary: Dictionary, op: str, left: Array, right: Array) -> Array
         verdicts = _matched(pairs, wanted=op == "match")
     else:
         verdicts = [partial.apply(partial.as_function(op), pair) for pair in pairs]
-    results = np.array([_NEITHER if verdict is None else int(verdict) for verdict in verdicts], np.int8)
+    results = np.array([_NEITHER if verdict is None else int(bool(verdict)) for verdict in verdicts], np.int8)
     return np.asarray(results[inverse])
 
 

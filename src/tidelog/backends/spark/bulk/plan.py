@@ -16,9 +16,10 @@ Never     : no data beyond sizes; no Spark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Any
 
 from tidelog.backends.spark.bulk.placement import Delivery
 from tidelog.backends.spark.bulk.shard_rules import IdRules
@@ -222,7 +223,7 @@ class _Layouts:
 
     def pattern(self, atom: Atom) -> tuple[tuple[int, int], ...]:
         """The constants of an atom as ids, by column."""
-        as_id = ids.of_value if self._rules.is_numeric else int
+        as_id: Callable[[Any], int] = ids.of_value if self._rules.is_numeric else int
         return tuple((at, as_id(term.value)) for at, term in enumerate(atom.terms) if isinstance(term, Constant))
 
     def _needed_pattern(self, rule: LoweredRule, at: int) -> tuple[tuple[int, int], ...]:

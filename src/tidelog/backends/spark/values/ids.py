@@ -4,8 +4,8 @@ What      : the id of a constant: small integers and bools stand for themselves,
             text; the same ids from Python values, NumPy arrays and Spark columns.
 Idea      : an id depends on the constant alone, so tasks compute ids without asking anybody, and a task that runs again
             computes the same ones. Texts of hashed constants are kept beside (constants.py), which finds collisions.
-Invariant : the two lowest bits are a tag: 0 integers of 62 bits, 1 strings, 2 floats and larger integers, 3 bools. So
-            `1`, `1.0`, `True` and `"1"` have four ids.
+Invariant : the two lowest bits are a tag: 0 integers of 62 bits, 1 strings and RDF terms, 2 floats and larger
+            integers, 3 bools. So `1`, `1.0`, `True` and `"1"` have four ids.
 Never     : no facts, no session.
 """
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - the name that Spark's own manual uses
 
+from tidelog.language.rdf_terms import RdfTerm, term_of
 from tidelog.language.terms import Value
 
 Ids = npt.NDArray[np.int64]
@@ -35,6 +36,8 @@ def typed_text(value: Value) -> str:
     match value:
         case str():
             return f"s{value}"
+        case RdfTerm():
+            return f"t{value.text}"
         case float():
             return f"f{struct.unpack('>Q', struct.pack('>d', value))[0]:016x}"
         case _:
@@ -46,6 +49,8 @@ def from_text(text: str) -> Value:
     match text[0]:
         case "s":
             return text[1:]
+        case "t":
+            return term_of(text[1:])
         case "f":
             return float(struct.unpack(">d", bytes.fromhex(text[1:]))[0])
         case _:
@@ -64,7 +69,7 @@ def of_value(value: Value) -> int:
 def of_text(text: str) -> int:
     """The id of a hashed constant, given its typed text."""
     digest = hashlib.md5(text.encode(), usedforsecurity=False).hexdigest()
-    return int(digest[:_DIGITS], 16) << 2 | (STRING if text[0] == "s" else OTHER)
+    return int(digest[:_DIGITS], 16) << 2 | (STRING if text[0] in "st" else OTHER)
 
 
 def of_string_column(column: Column) -> Column:

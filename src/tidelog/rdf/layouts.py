@@ -1,0 +1,156 @@
+"""Where a triple is a fact: the two layouts.
+
+What      : `Layout.RULES` gives a class a relation of one column and a property one of two; `Layout.TRIPLES` has one
+            relation `triple`. Statements become facts by relation, facts become triples again, and a rule over `triple`
+            becomes one over the layout's relations.
+Idea      : the name of a relation is the IRI of its class or property (`_:b` for a blank one), so nothing has to be
+            looked up on the way back. A name without a colon is no triple.
+Invariant : `triples_of(facts_of(quads)) == quads`, whatever the layout.
+Never     : no axioms (see axioms.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import Enum
+
+import numpy as np
+import pyarrow as pa
+
+from tidelog.changes.shared import SharedFacts
+from tidelog.changes.term_arrays import is_term_type
+from tidelog.language.rdf_terms import IRI, BlankNode, RdfTerm, term_of
+from tidelog.language.terms import Atom, Comparison, Constant, Rule, Value
+from tidelog.rdf.quads import Quads, Rows, Triple
+from tidelog.rdf.rule_table import TRIPLE
+from tidelog.rdf.vocabulary import TYPE
+
+RDF_TYPE = IRI(TYPE)
+
+
+class Layout(Enum):
+    """How triples are kept: by class and property, with axioms as rules; or all in one, with axioms as facts."""
+
+    RULES = "rules"
+    TRIPLES = "triples"
+
+
+def name_of(term: Value) -> str | None:
+    """The relation of a class or property; None for a literal, which can be neither."""
+    if isinstance(term, IRI):
+        return term.value
+    return term.text if isinstance(term, BlankNode) else None
+
+
+def term_of_name(relation: str) -> RdfTerm:
+    """The class or property of a relation."""
+    return term_of(relation if relation.startswith("_:") else f"<{relation}>")
+
+
+def is_statement(relation: str) -> bool:
+    """Whether the facts of a relation are triples."""
+    return ":" in relation or relation == TRIPLE
+
+
+def is_shown(triple: Triple) -> bool:
+    """Whether a triple is one of RDF: no literal before the object, an IRI as predicate."""
+    return isinstance(triple[0], IRI | BlankNode) and isinstance(triple[1], IRI)
+
+
+def fact_of(triple: Triple, layout: Layout) -> tuple[str, tuple[Value, ...]]:
+    """The relation and fact of one triple."""
+    subject, predicate, target = triple
+    if layout is Layout.TRIPLES:
+        return TRIPLE, (subject, predicate, target)
+    if predicate == RDF_TYPE:
+        name = name_of(target)
+        return (TYPE, (subject, target)) if name is None else (name, (subject,))
+    return name_of(predicate) or TRIPLE, (subject, target)
+
+
+def triple_of(relation: str, fact: Sequence[Value]) -> Triple:
+    """The triple of one fact."""
+    if relation == TRIPLE:
+        return fact[0], fact[1], fact[2]
+    if len(fact) == 1:
+        return fact[0], RDF_TYPE, term_of_name(relation)
+    return fact[0], term_of_name(relation), fact[1]
+
+
+def triples_of(relation: str, facts: Iterable[Sequence[Value]]) -> Iterator[Triple]:
+    """The triples of facts of one relation."""
+    if relation == TRIPLE:
+        return ((s, p, o) for s, p, o in facts)
+    named = term_of_name(relation)
+    return ((fact[0], RDF_TYPE, named) if len(fact) == 1 else (fact[0], named, fact[1]) for fact in facts)
+
+
+def facts_of(quads: Quads, layout: Layout) -> dict[str, SharedFacts]:
+    """Statements as facts by relation, without a Python object per statement."""
+    if layout is Layout.TRIPLES or not len(quads):
+        return {TRIPLE: SharedFacts(quads.constants, quads.rows[:, :3])} if len(quads) else {}
+    rows, names = quads.rows, _names(quads, np.unique(quads.rows[:, 1]))
+    is_type = np.isin(rows[:, 1], [number for number, name in names.items() if name == TYPE])
+    found: dict[str, list[Rows]] = {}
+    _split(rows[~is_type], 1, [0, 2], names, found)
+    typed = rows[is_type]
+    classes = _names(quads, np.unique(typed[:, 2]))
+    is_named = np.isin(typed[:, 2], list(classes))
+    _split(typed[is_named], 2, [0], classes, found)
+    if not is_named.all():  # a literal as class: kept as a pair
+        found.setdefault(TYPE, []).append(typed[~is_named][:, [0, 2]])
+    return {
+        name: SharedFacts(quads.constants, np.ascontiguousarray(np.concatenate(part))) for name, part in found.items()
+    }
+
+
+def _split(rows: Rows, key: int, kept: list[int], names: dict[int, str], found: dict[str, list[Rows]]) -> None:
+    """Rows by the name of one of their constants, which sources may number in several ways."""
+    ordered = rows[np.argsort(rows[:, key], kind="stable")]
+    bounds = np.flatnonzero(np.diff(ordered[:, key], prepend=-1))
+    for start, stop in zip(bounds.tolist(), [*bounds[1:].tolist(), len(ordered)]):
+        found.setdefault(names[int(ordered[start, key])], []).append(ordered[start:stop][:, kept])
+
+
+def in_layout(rule: Rule, layout: Layout) -> Rule | None:
+    """A rule over `triple` in the words of a layout; None if a predicate or class of it is not known."""
+    if layout is Layout.TRIPLES:
+        return rule
+    head = _atom(rule.head)
+    body = [literal if isinstance(literal, Comparison) else _atom(literal) for literal in rule.body]  # type: ignore[arg-type]
+    if head is None or any(literal is None for literal in body):
+        return None
+    return Rule(head, tuple(literal for literal in body if literal is not None), rule.name, rule.place)
+
+
+def _atom(atom: Atom) -> Atom | None:
+    if atom.relation != TRIPLE:
+        return atom
+    subject, predicate, target = atom.terms
+    if not isinstance(predicate, Constant):
+        return None
+    if predicate.value != RDF_TYPE:
+        return Atom(name_of(predicate.value) or TRIPLE, (subject, target), atom.place)
+    name = name_of(target.value) if isinstance(target, Constant) else None
+    return None if name is None else Atom(name, (subject,), atom.place)
+
+
+def _names(quads: Quads, numbers: Rows) -> dict[int, str]:
+    """The relations of the constants that may be a class or property, by number."""
+    texts = _texts(quads, numbers)
+    return {number: text[1:-1] if text[0] == "<" else text for number, text in texts.items() if text[0] in "<_"}
+
+
+def _texts(quads: Quads, numbers: Rows) -> dict[int, str]:
+    """The texts of constants that are terms, by number."""
+    values, wanted = quads.constants.values, numbers
+    if is_term_type(values.type):
+        return dict(zip(wanted.tolist(), values.storage.take(pa.array(wanted)).to_pylist()))
+    if not pa.types.is_union(values.type):
+        return {}
+    code = next((at for at in range(values.type.num_fields) if is_term_type(values.field(at).type)), None)
+    if code is None:
+        return {}
+    chosen = wanted[values.type_codes.to_numpy()[wanted] == code]
+    at = values.offsets.to_numpy()[chosen]
+    return dict(zip(chosen.tolist(), values.field(code).storage.take(pa.array(at)).to_pylist()))

@@ -1,0 +1,62 @@
+"""Rules of the user over a graph, in either layout.
+
+What      : whether a program needs the layout `triples`, and its rules in the words of that layout.
+Idea      : `ub:Student(x)` and `ub:advisor(x, y)` are the classes and properties of the graph; a relation without a
+            colon is the user's own and stays what it is.
+Invariant : a program means the same in both layouts.
+Never     : no parser.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tidelog.language.terms import Aggregate, Atom, Constant, Fact, Literal, Negation, Program, atoms
+from tidelog.rdf.axioms import KINDS, PREDICATES
+from tidelog.rdf.layouts import RDF_TYPE, term_of_name
+from tidelog.rdf.rule_table import TRIPLE
+
+
+def takes_triples(program: Program) -> bool:
+    """Whether a rule speaks of triples as such, or derives axioms."""
+    for rule in program.rules:
+        if rule.head.relation in PREDICATES or rule.head.relation in KINDS or rule.head.relation == TRIPLE:
+            return True
+        if any(atom.relation == TRIPLE for literal in rule.body for atom, _ in atoms(literal)):
+            return True
+    return False
+
+
+def over_triples(program: Program) -> Program:
+    """The program with `triple` in the place of classes and properties."""
+    rules = tuple(
+        replace(rule, head=_atom(rule.head), body=tuple(_literal(literal) for literal in rule.body))
+        for rule in program.rules
+    )
+    facts = tuple(_fact(fact) for fact in program.facts)
+    return Program(rules, facts, program.declarations, program.inputs, program.outputs)
+
+
+def _literal(literal: Literal) -> Literal:
+    match literal:
+        case Atom():
+            return _atom(literal)
+        case Negation(atom=atom):
+            return Negation(_atom(atom), literal.place)
+        case Aggregate(body=body):
+            return replace(literal, body=tuple(_literal(inner) for inner in body))
+    return literal
+
+
+def _atom(atom: Atom) -> Atom:
+    if ":" not in atom.relation or len(atom.terms) not in (1, 2):
+        return atom
+    named = Constant(term_of_name(atom.relation))
+    if len(atom.terms) == 1:
+        return Atom(TRIPLE, (atom.terms[0], Constant(RDF_TYPE), named), atom.place)
+    return Atom(TRIPLE, (atom.terms[0], named, atom.terms[1]), atom.place)
+
+
+def _fact(fact: Fact) -> Fact:
+    atom = _atom(Atom(fact.relation, fact.values))
+    return Fact(atom.relation, tuple(term for term in atom.terms if isinstance(term, Constant)), fact.place)
