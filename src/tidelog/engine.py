@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from tidelog.analysis import arities
 from tidelog.analysis.impact import came_and_went, impact
-from tidelog.analysis.program_check import check
+from tidelog.analysis.program_check import check, check_stored
 from tidelog.analysis.spelling import unknown_relation
 from tidelog.asking.notices import Notices
 from tidelog.asking.pictures import AtAGlance
@@ -41,6 +41,7 @@ from tidelog.maintenance.missing_values import SKIP, Missing, check_choice
 from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.rule_book import RuleBook, written_facts
+from tidelog.observe.notices import warn
 from tidelog.planning.lowered import is_hidden
 from tidelog.provenance.before import Before
 from tidelog.state.journal import Journals
@@ -308,7 +309,10 @@ class Engine(AtAGlance):
 
     def _restore(self, stored: StoredState) -> None:
         """Take over a stored version."""
-        self._book = RuleBook.of(check(stored.program))
+        checked, told = check_stored(stored.program)
+        for problem in told:
+            warn(problem)
+        self._book = RuleBook.of(checked)
         for facts in stored.relations:
             self._backend.restore(facts.relation, facts.facts, facts.explicit, facts.arity)
         self._backend.commit()

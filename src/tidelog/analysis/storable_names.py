@@ -16,12 +16,16 @@ from tidelog.errors import Place, Problem
 from tidelog.language.terms import Program, Rule
 from tidelog.language.values import is_unicode
 
+QUESTION = "@query"
+"""The head of the rule that a question is turned into: ours, never written in a text and never stored."""
+
 
 def of_rules(rules: Iterable[Rule]) -> Iterator[Problem]:
     """Names in rules that cannot be stored."""
     for rule in rules:
         for relation, _, place in mentions(rule):
-            yield from _relation(relation, place)
+            if place is not None or relation != QUESTION:
+                yield from _relation(relation, place)
         if rule.name is not None and not is_unicode(rule.name):
             yield _no_unicode("rule", rule.place)
 

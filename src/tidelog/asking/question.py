@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 from tidelog.analysis.program_check import problems
 from tidelog.analysis.safety import unsafe_variables
+from tidelog.analysis.storable_names import QUESTION
 from tidelog.changes.columns import plain
 from tidelog.errors import Place, Problem, ProgramError
 from tidelog.language.parser import parse_body
@@ -37,7 +38,7 @@ from tidelog.language.terms import (
     variables,
 )
 
-QUERY = "@query"
+QUERY = QUESTION
 """The hidden relation that answers are derived into."""
 
 
