@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from tidelog.analysis import arities
 from tidelog.analysis.impact import came_and_went, impact
-from tidelog.analysis.program_check import check, check_stored
+from tidelog.analysis.program_check import check
 from tidelog.analysis.spelling import unknown_relation
 from tidelog.asking.notices import Notices
 from tidelog.asking.pictures import AtAGlance
@@ -41,7 +41,6 @@ from tidelog.maintenance.missing_values import SKIP, Missing, check_choice
 from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.rule_book import RuleBook, written_facts
-from tidelog.observe.notices import warn
 from tidelog.planning.lowered import is_hidden
 from tidelog.provenance.before import Before
 from tidelog.state.journal import Journals
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from tidelog.state.snapshot import StoredState
 
 T = TypeVar("T")
-NO_RULES = Program()
 
 
 class Engine(AtAGlance):
@@ -102,9 +100,9 @@ class Engine(AtAGlance):
 
         Rules to add may be in another dialect; a rule is removed by its name or by any text that means it.
         """
-        removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
-        added = read_rules(add_rules, dialect) if isinstance(add_rules, str) else add_rules or NO_RULES
-        removed = tuple(in_own_words(text, dialect) for text in removed)
+        texts = (remove_rules,) if isinstance(remove_rules, str) else remove_rules
+        removed = tuple(in_own_words(text, dialect) for text in texts)
+        added = read_rules(add_rules, dialect) if isinstance(add_rules, str) else add_rules or Program()
 
         def work() -> Change:
             program, inline = self._book.changed(added, removed), written_facts(added)
@@ -207,9 +205,8 @@ class Engine(AtAGlance):
     def explicit(self, relation: str) -> FactTable:
         """The explicit facts of a relation."""
         self._known_arity(relation)
-        if self._backend.arity(relation) is None:
-            return FactTables()[relation]
-        return self._read(lambda: self._backend.explicit(relation))
+        is_stored = self._backend.arity(relation) is not None
+        return self._read(lambda: self._backend.explicit(relation)) if is_stored else FactTables()[relation]
 
     def query(self, question: str, parameters: Mapping[str, object] | None = None) -> Answer:
         """What any rule body finds, such as `path($from, x), !blocked(x)` with `{"from": "a"}`; nothing is changed.
@@ -247,10 +244,8 @@ class Engine(AtAGlance):
         """Why a fact came or went with the last change: the proof that it got or lost, down to what the update did."""
         from tidelog.asking.reasons import cause_of
 
-        asked = relation, tuple(fact)
-        return self._read(
-            lambda: cause_of(asked, change, self.version, self._before, self.program.rules, self._backend)
-        )
+        asked, known = (relation, tuple(fact)), (self.version, self._before, self.program.rules, self._backend)
+        return self._read(lambda: cause_of(asked, change, *known))
 
     def plan(self, rule: str) -> str:
         """How a rule, by name or text, is evaluated: what drives it, what is joined in which order, by which index."""
@@ -309,10 +304,7 @@ class Engine(AtAGlance):
 
     def _restore(self, stored: StoredState) -> None:
         """Take over a stored version."""
-        checked, told = check_stored(stored.program)
-        for problem in told:
-            warn(problem)
-        self._book = RuleBook.of(checked)
+        self._book = RuleBook.stored(stored.program)
         for facts in stored.relations:
             self._backend.restore(facts.relation, facts.facts, facts.explicit, facts.arity)
         self._backend.commit()

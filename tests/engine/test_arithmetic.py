@@ -2,7 +2,7 @@
 
 Taught by an engine in which `z = 10 / y` over `y = 0` refused an update or not, depending on strategy, history and join
 order: a deletion could be refused, `verify` could fail after an accepted update, and a program that divides by a count
-could not start empty. See docs/decisions/0013-arithmetic-without-a-value.md.
+could not start empty. See docs/decisions/0014-arithmetic-without-a-value.md.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What      : functions, comparisons and aggregates of values.py, with None where values.py raises: no value.
 Idea      : arithmetic without a value is no accident of a run but a fact about the data: the instance is no instance
-            (docs/decisions/0013-arithmetic-without-a-value.md). A missing value makes everything missing that is
+            (docs/decisions/0014-arithmetic-without-a-value.md). A missing value makes everything missing that is
             computed from it, and a comparison with it holds in no way, negated or not.
 Invariant : where values.py gives a value, this gives the same.
 Never     : no rules and no facts.

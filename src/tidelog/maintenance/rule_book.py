@@ -16,12 +16,13 @@ from dataclasses import dataclass, field
 
 from tidelog.analysis.arities import mentions
 from tidelog.analysis.impact import came_and_went, without
-from tidelog.analysis.program_check import Checked
+from tidelog.analysis.program_check import Checked, check_stored
 from tidelog.errors import ProgramError
 from tidelog.language.printer import canonical_text, names
 from tidelog.language.terms import Program, Rule, Value
 from tidelog.maintenance.rescheduling import turned
 from tidelog.maintenance.schedule import Schedule
+from tidelog.observe.notices import warn
 from tidelog.planning.lowering import lower
 
 
@@ -40,6 +41,14 @@ class RuleBook:
     def of(cls, checked: Checked) -> RuleBook:
         """The book of a program that shares nothing with another."""
         return cls(Program()).turned(checked)
+
+    @classmethod
+    def stored(cls, program: Program) -> RuleBook:
+        """The book of a program that was saved; what an earlier release took and this one cannot do is warned of."""
+        checked, told = check_stored(program)
+        for problem in told:
+            warn(problem)
+        return cls.of(checked)
 
     def turned(self, checked: Checked) -> RuleBook:
         """The book of the next program; with the same rules only declarations differ."""

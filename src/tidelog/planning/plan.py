@@ -148,3 +148,14 @@ class Plan:
 def key_columns(columns: tuple[Column, ...]) -> tuple[int, ...]:
     """The positions of the known columns: the index that a join or an absence test needs."""
     return tuple(position for position, column in enumerate(columns) if isinstance(column, Known))
+
+
+def needs_values(step: Step) -> bool:
+    """Whether a step needs the values behind ids; equality of constants does not."""
+    match step:
+        case Test(op, left, right):
+            return op not in ("=", "!=") or isinstance(left, Apply) or isinstance(right, Apply)
+        case Compute(_, expression):
+            return isinstance(expression, Apply)
+        case _:
+            return False

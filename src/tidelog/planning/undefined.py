@@ -5,7 +5,7 @@ What      : for a rule whose arithmetic or comparisons can be without a value, r
 Idea      : an instance without a value is no instance of its rule. To count such instances, and to refuse an update
             that brings them, they are facts of a hidden relation that is maintained like any other: then their number
             is right after every update, whatever the strategy, the backend and the history, and costs what changes.
-Source    : docs/decisions/0013-arithmetic-without-a-value.md.
+Source    : docs/decisions/0014-arithmetic-without-a-value.md.
 Invariant : the columns are the variables of early atoms (analysis/computed.py), so a fact is one instance. It is there
             iff all early literals hold, no comparison fails, and some computed value is missing; literals that wait
             for a value are looked at if it comes before the missing one.

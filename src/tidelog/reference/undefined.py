@@ -2,7 +2,7 @@
 
 What      : `without_value` gives, for every rule (and for the members of its aggregates), the instances that are none
             because a value is missing, although nothing else that can be looked at speaks against them.
-Idea      : the definition of docs/decisions/0013-arithmetic-without-a-value.md, read aloud: bind the early atoms in
+Idea      : the definition of docs/decisions/0014-arithmetic-without-a-value.md, read aloud: bind the early atoms in
             every way, then go through the computed values one after the other and stop at the first that is missing.
 Invariant : an instance is told by the values of the variables of its early atoms (analysis/computed.py).
 Never     : no maintenance; one version of the facts is looked at.

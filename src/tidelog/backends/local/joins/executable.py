@@ -38,7 +38,8 @@ from tidelog.planning.plan import (
     Step,
     Test,
     key_columns,
-)
+    needs_values,
+)  # fmt: skip
 from tidelog.planning.views import Matching, View
 
 CHUNK = 1 << 16
@@ -266,7 +267,7 @@ class Executable:
     def _assemble(self) -> list[_Segment]:
         segments = [_Segment()]
         for step in self.plan.steps:
-            if _is_arithmetic(step):
+            if needs_values(step):
                 segments[-1].arithmetic.append(step)  # type: ignore[arg-type]
                 continue
             if segments[-1].arithmetic:
@@ -391,14 +392,3 @@ def _simple(operation: int, one: int, other: int) -> list[int]:
     block = [0] * machine.DETAILS
     block[machine.OPERATION] = operation
     return [*block, one, other]
-
-
-def _is_arithmetic(step: Step) -> bool:
-    """Whether a step needs the values behind ids; equality of constants does not."""
-    match step:
-        case Test(op, left, right):
-            return op not in ("=", "!=") or isinstance(left, Apply) or isinstance(right, Apply)
-        case Compute(_, expression):
-            return isinstance(expression, Apply)
-        case _:
-            return False
