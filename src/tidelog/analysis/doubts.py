@@ -36,8 +36,13 @@ def meant(name: str, known: Iterable[str]) -> str | None:
 
 
 def single_variables(rules: Iterable[Rule]) -> Iterator[Problem]:
-    """Variables that occur once, outside `_` and names that begin with it (W202)."""
+    """Variables that occur once, outside `_` and names that begin with it (W202).
+
+    Only rules that somebody wrote are looked at: those that a program makes have no place in a text, and no typos.
+    """
     for rule in rules:
+        if rule.place is None:
+            continue
         counts = occurrences(rule)
         found = (variable for part in (rule.head, *rule.body) for variable in variables(part))
         for variable in found:
@@ -67,7 +72,7 @@ def unfilled(
     `names` lists the relations that have; it is asked only when one has not.
     """
     seen: set[str] = set()
-    for relation, place in _read(rules):
+    for relation, place in _read(rule for rule in rules if rule.place is not None):
         if relation in seen or is_known(relation):
             continue
         seen.add(relation)
