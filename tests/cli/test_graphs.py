@@ -60,7 +60,7 @@ def test_maintain_data_and_axioms(world, capsys):
     options = ("--facts", world / "facts", "--reasoning", "owl-rl", "--updates", world / "updates.jsonl", "--verify")
     assert run("maintain", world / "ontology.ttl", *options, "--json") == 0
     line = json.loads(capsys.readouterr().out)
-    assert line["inserted"][f"{EX}Person"] == 3
+    assert line["counts"]["inserted"][f"{EX}Person"] == 3
 
 
 def test_explain_a_triple(world, capsys):

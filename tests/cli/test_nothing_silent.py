@@ -29,7 +29,6 @@ def materialize(folder, *more):
     [
         ("egde.csv", ["W301", "egde.csv is not used", "did you mean edge.csv?", "W201", "edge has no facts"]),
         ("edge.txt", ["W301", "text is no format of facts", "edge.csv or .tsv"]),
-        ("edge.nt", ["W301", "triples is no format of facts"]),
         ("edge", ["W301", "a name without ending"]),
     ],
 )

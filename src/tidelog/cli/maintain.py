@@ -110,7 +110,9 @@ def _described(number: int, change: Change) -> dict[str, Any]:
 
 
 def _listed(tables: FactTables) -> dict[str, list[list[Any]]]:
-    return {relation: [list(fact) for fact in table] for relation, table in tables.items()}
+    from tidelog.changes.json_terms import to_json
+
+    return {relation: [[to_json(value) for value in fact] for fact in table] for relation, table in tables.items()}
 
 
 def _counted(tables: FactTables) -> dict[str, int]:

@@ -26,10 +26,10 @@ from tidelog.visible import visible
 
 
 def describe(stages: Sequence[Stage], estimates: Estimates | None = None) -> str:
-    """The plans of all stages, for people."""
+    """The plans of all stages that users know of, for people."""
     lines: list[str] = []
     plans: list[Plan] = []
-    for number, stage in enumerate(stages, start=1):
+    for number, stage in enumerate((stage for stage in stages if not stage.finds_undefined), start=1):
         lines.append(f"{number}. {stage.name}{' (recursive)' if stage.is_recursive else ''}")
         lines += [f"   {group.relation} = {group.function} of {group.body_relation}" for group in stage.groups]
         for rule in stage.rules:

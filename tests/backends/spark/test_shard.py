@@ -124,7 +124,7 @@ def test_a_hot_fact_goes_to_one_shard_or_to_all():
 
 def test_an_endless_program_stops_inside_its_shard():
     """A task is out of the driver's reach, so the limits travel with it."""
-    (stage,) = lower(parse("n(0) :- e(_, _). n(x + 1) :- n(x).").rules).stages
+    stage, _ = lower(parse("n(0) :- e(_, _). n(x + 1) :- n(x).").rules).stages  # then what has no value
     planned = plan(stage, over_ids(stage), Sizes({"e": 1}, {}, 10, 0))
     shard = Shard(planned, 0, 1, Limits(rounds=50))
     for name in {delivery.name for delivery in planned.deliveries if delivery.source == "e"} | planned.whole:

@@ -51,6 +51,7 @@ class LocalBackend:
         self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes
         self._budget = Budget()
         self.ask: Ask = lambda _: None
+        self.ask_arriving: Callable[[], None] = lambda: None
         """Asked before facts that come in take memory (see fact_sources.py)."""
 
     @property
@@ -79,7 +80,7 @@ class LocalBackend:
             row += len(part)
             for few in declared.parts(_PART):
                 found.append(self.store.intern(relation, self.encoded(few)))
-                self.store.ask_budget()
+                self.ask_arriving()
         return found[0] if len(found) == 1 else self.store.union(found)
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
@@ -87,7 +88,7 @@ class LocalBackend:
         columns = as_asked(self.given(source, relation, arity), types)
         encoded = [self.store.dictionary.lookup(column) for column in columns.columns]
         table = _stacked(encoded, len(columns))
-        self.store.ask_budget()
+        self.ask_arriving()
         found = self.store.find(relation, table)  # of a constant that is nowhere the number is -1, and is not found
         if len(found) < len(columns):
             are_strange = np.any(table < 0, axis=1)
@@ -137,7 +138,8 @@ class LocalBackend:
             if limits.bytes is not None:
                 budget.ask_bytes(self.store.nbytes + weight())
 
-        self.store.ask_budget, self.ask, self._budget = ask_budget, ask, budget
+        self.store.ask_budget = self.ask_arriving = ask_budget
+        self.ask, self._budget = ask, budget
         self.missed = 0
         self._note_constants()
 

@@ -135,12 +135,15 @@ class SparkBackend:
         store.freshen()
         store.bulk.stats = []
 
-        def ask_budget() -> None:
+        def ask_arriving() -> None:
             budget.ask_time()
             if budget.limits.facts is not None or budget.watcher is not None:
                 budget.ask_facts(store.committed.facts + store.grown)
             if budget.limits.bytes is not None:
                 budget.ask_bytes(store.near.nbytes)
+
+        def ask_budget() -> None:
+            ask_arriving()
             if store.supply.held > 2 * store.capacity.facts:
                 raise TooLargeError.about("all relations", store.capacity.facts, "raise spark.tidelog.driver.facts")
 
@@ -149,13 +152,14 @@ class SparkBackend:
             if budget.limits.bytes is not None:
                 budget.ask_bytes(store.near.nbytes + weight())
 
-        store.near.ask_budget, self._near.ask, store.bulk.limits = ask_budget, ask, budget.limits
+        store.near.ask_budget, self._near.ask_arriving = ask_budget, ask_arriving
+        self._near.ask, store.bulk.limits = ask, budget.limits
         self._jobs.ask_budget, self._budget = budget.ask_time, budget
 
     def charge(self) -> None:
         """Ask the budget whether to commit; large relations are counted here only, because that takes a job."""
         store = self.store
-        store.near.ask_budget()
+        self._near.ask_arriving()
         if store.large and self._budget.limits.facts is not None:
             self._budget.ask_facts(store.committed.facts + store.grown + store.large.grown)
 
