@@ -40,7 +40,7 @@ class Place:
 class Problem:
     """One thing that is wrong: a code that never changes its meaning, a sentence, and what to do about it.
 
-    `rule` is the key of the rule that was being evaluated, if there is one (planning/blame.py).
+    `rule` is the key of the rule that was being evaluated, if there is one.
     """
 
     code: str

@@ -38,7 +38,7 @@ def filled(rules: int = 1) -> tl.Engine:
         return Rule(Atom(f"={name}", (own,)), (Atom(name, (own, Constant(name))),), name)
 
     declared = tuple(Declaration(name, ((name, "any"), (f"{name}'", "any"))) for name in RELATIONS)
-    inputs = tuple((name, ((name, name),)) for name in INSIDE)
+    inputs = tuple((name, ()) for name in INSIDE)
     engine = tl.Engine(Program(tuple(map(rule, INSIDE[::rules])), (), declared, inputs))
     engine.apply(insert={name: [(name, name), (name, 1)] for name in RELATIONS})
     return engine

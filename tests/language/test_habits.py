@@ -22,7 +22,6 @@ HABITS = {
     "p(1u).": "write 1 for 1u",
     "p(x) :- q(x), false.": "false never holds",
     "p($Leaf(x)) :- q(x).": "encode the branch",
-    "@prefix a: <b> .": "triple(s, p, o)",
     "[?x, p, ?y] :- [?y, p, ?x].": "write p(x, y)",
 }
 

@@ -1,7 +1,7 @@
 """Prefixes of a text, and what looks like a prefixed name.
 
 What      : stands between the lexer and the parser: notes every `@prefix`, and gives `ub:p` back as the three words
-            that it was before there were prefixes, unless `ub` is declared.
+            that it was before there were prefixes, unless that prefix is declared.
 Idea      : `r1:p(x) :- q(x).` is a rule with a name and `ub:p(x) :- q(x).` one about a property; only the declarations
             before it tell them apart, and these are known as soon as their words have passed.
 Invariant : a text without `@prefix` reads as it always did.

@@ -87,7 +87,7 @@ class BlankNode(RdfTerm):
 
 
 class Literal(RdfTerm):
-    """A literal that Python has no type for, with exactly this lexical form; `rdf.literal` finds the canonical one."""
+    """A literal that Python has no type for, with exactly this lexical form (rdf_values.py has the canonical one)."""
 
     __slots__ = ()
 

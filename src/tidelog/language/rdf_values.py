@@ -18,8 +18,6 @@ import struct
 from fractions import Fraction
 from functools import lru_cache
 
-import numpy as np
-
 from tidelog.language.rdf_terms import XSD, Literal
 
 INTEGER, DECIMAL, FLOAT, DOUBLE = range(4)
@@ -138,4 +136,6 @@ def _spelled(value: float) -> str:
         return "NaN"
     if math.isinf(value):
         return "INF" if value > 0 else "-INF"
+    import numpy as np  # for this alone: what only reads rules need not load it
+
     return np.format_float_positional(np.float32(value), unique=True, trim="-")

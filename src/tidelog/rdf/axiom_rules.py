@@ -1,7 +1,7 @@
 """The rules that each kind of axiom means.
 
 What      : one short function per kind of axiom; `OWL_RL` and `RDFS_RULES` list them in the order of the table.
-Source    : the rules of `owl_rl.table` and `rdfs.table`, with an axiom's classes and properties for the variables.
+Source    : the rules of the two tables in this folder, with an axiom's classes and properties for the variables.
 Invariant : rules whose consequences follow from others (prp-dom of a derived domain, cax-sco of a derived subclass) are
             left out; only scm-svf and scm-avf give subclasses that facts alone would not.
 Never     : no ontology is changed here.

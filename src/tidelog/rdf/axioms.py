@@ -5,7 +5,7 @@ What      : `Ontology` holds the explicit triples that the rules of the table re
 Idea      : every rule of the table that mentions a class or property by a variable is written here once for all axioms
             of its kind, with the axiom's own classes and properties in the place of the variables.
 Invariant : over the same facts the compiled rules derive what the table derives over `triple`, unless the ontology is
-            beyond this form, and then `beyond` says why (tests/rdf/test_layouts.py).
+            beyond this form, and then the compiler says why (tests/rdf/test_layouts.py).
 Never     : no data: an ontology does not know which classes have members.
 """
 

@@ -3,7 +3,7 @@
 What      : `rule_table` gives the rules of a kind of reasoning over `triple(s, p, o)`, each under the name that the W3C
             gives it.
 Idea      : the table is a file, one rule a line, so that it can be held beside the Recommendation. A rule about lists
-            walks them with relations of its own (`member`, `before`, `all_of`, `chain`, `same_keys`).
+            walks them with relations of its own (for members, what comes before, all of a list, chains and keys).
 Source    : OWL 2 Web Ontology Language Profiles, W3C Recommendation, section 4.3, tables 4 to 9; RDF 1.1 Semantics,
             section 9.2 (rdfs2 to rdfs13).
 Departures: `eq-ref`, `dt-type2`, `dt-eq` and `dt-diff` are in force only if asked for. Rules that conclude

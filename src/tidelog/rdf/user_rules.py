@@ -1,6 +1,6 @@
 """Rules of the user over a graph, in either layout.
 
-What      : whether a program needs the layout `triples`, and its rules in the words of that layout.
+What      : whether a program needs the layout of plain triples, and its rules in the words of that layout.
 Idea      : `ub:Student(x)` and `ub:advisor(x, y)` are the classes and properties of the graph; a relation without a
             colon is the user's own and stays what it is.
 Invariant : a program means the same in both layouts.

@@ -1,6 +1,6 @@
 """The names that RDF, RDFS and OWL give a meaning.
 
-What      : IRIs as texts, by short names: `RDF.type`, `OWL.sameAs`.
+What      : IRIs as texts, by short names: `RDF.type` and the like.
 Never     : no rules.
 """
 

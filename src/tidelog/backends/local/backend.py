@@ -195,17 +195,17 @@ class LocalBackend:
 
     def table(self, relation: str) -> FactTable:
         """A relation as of the last commit."""
-        return LiveTable(self.store.published[relation], self.store.dictionary)
+        return LiveTable(self.store.readable(relation), self.store.dictionary)
 
     def explicit(self, relation: str) -> FactTable:
         """The explicit facts of a relation."""
-        found = self.store.published[relation]
+        found = self.store.readable(relation)
         with found.latch:
             return LocalTable(found.rows[found.select(_EXPLICIT)], found.arity, self.store.dictionary)
 
     def snapshot(self, relation: str) -> tuple[pa.Table, Flags]:
         """All facts of a relation, and which of them are explicit."""
-        found = self.store.published[relation]
+        found = self.store.readable(relation)
         with found.latch:
             chosen = found.select(OLD)
             explicit = (found.marks[chosen] & int(Mark.WAS_EXPLICIT)) != 0
@@ -220,7 +220,7 @@ class LocalBackend:
 
     def query(self, pattern: Atom) -> FactTable:
         """The facts that match a pattern."""
-        relation = self.store.published[pattern.relation]
+        relation = self.store.readable(pattern.relation)
         columns = tuple(at for at, term in enumerate(pattern.terms) if isinstance(term, Constant))
         values = [term.value for term in pattern.terms if isinstance(term, Constant)]
         ids = self.store.dictionary.lookup(values) if values else np.empty(0, np.int32)

@@ -74,6 +74,10 @@ class LocalStore:
         """The relations of the last version, for readers."""
         return self._catalogue.published
 
+    def readable(self, name: str) -> Relation:
+        """A relation of the last version; one that a supply has brought since then is such a relation, too."""
+        return self.published.get(name) or self.relations[name]
+
     def intern(self, name: str, table: Array) -> LocalFacts:
         """Facts given as encoded rows, stored without marks if they are new, as a set."""
         if self._supply.is_partial:

@@ -6,7 +6,7 @@ Idea      : a triple with a class that is named is an atom of one column, one wi
 Source    : the RDFox manual, chapter on reasoning (rules with NOT, NOT EXISTS, FILTER, BIND, AGGREGATE).
 Invariant : the program means what RDFox says it means. AGGREGATE has a result for every group for which its body
             holds, as in zodiacedge.py.
-Never     : no guess which dialect a text is in (see read.py).
+Never     : no guess which dialect a text is in (see language/read.py).
 """
 
 from __future__ import annotations

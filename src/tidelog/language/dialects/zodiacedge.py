@@ -7,7 +7,7 @@ Idea      : `<p>` and `p` are the relation p and, among the terms, the symbol "p
 Invariant : the program means what the paper says. `AGGREGATE(B) ON x WITH f(t) AS z` has a result for every x for which
             B holds, so B stands in the rule once outside the aggregate, to bind x, and once inside with its other
             variables renamed.
-Never     : no guess which dialect a text is in (see read.py).
+Never     : no guess which dialect a text is in (see language/read.py).
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ Idea      : one pass over the bytes. A term is a span of the text; its first occ
             is not surely right stops the scan, and whoever called gives the text to a full parser.
 Invariant : lines up to the place where the scan stops are right N-Triples or N-Quads, and equal terms that are spelled
             alike have one number.
-Never     : no meaning of a literal, no escapes (see rdf/terms_in.py).
+Never     : no meaning of a literal, no escapes (see rdf/read.py).
 """
 
 from __future__ import annotations
