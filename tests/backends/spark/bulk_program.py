@@ -9,7 +9,6 @@ from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.values import ids
 from tidelog.language.parser import parse
-from tidelog.planning.lowered import is_hidden
 from tidelog.planning.lowering import lower
 from tidelog.reference.facts import from_fact, to_fact
 from tidelog.reference.naive import materialise
@@ -27,7 +26,7 @@ def by_bulk(spark, rules: str, facts: Facts, partitions: int = 3, **options) -> 
         below = {name: frame for name, frame in known.items() if name not in stage.relations}
         seeds = {name: known[name] for name in stage.relations if name in known}
         done = fixpoint(jobs, stage, below, seeds, partitions=partitions, options=BulkOptions(**options))
-        if done is None and all(map(is_hidden, stage.relations)):
+        if done is None and stage.finds_undefined:
             continue  # instances without a value are found by joins in rounds, and nothing here reads them
         assert done is not None, f"bulk work does not cover {stage.name}"
         known |= done.facts
