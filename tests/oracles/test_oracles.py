@@ -7,6 +7,7 @@ say is listed with its reason, and the list expires: a program that it can say a
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 
 import pytest
 
@@ -67,20 +68,23 @@ def test_every_golden_program_has_an_oracle() -> None:
 @pytest.mark.parametrize("oracle", ORACLES)
 def test_foreign_engine_agrees_on_random_programs(oracle: str) -> None:
     """The evaluator that judges every strategy is itself judged by strangers, on programs that nobody chose."""
-    compared = 0
-    for seed in range(RANDOM_CASES):
+    compared = tried = 0
+    for seed in count():
+        if tried == RANDOM_CASES:
+            break
         case = draw_case(seed)
         state = State.of(case.program)
         for update in case.updates:
             state = state.after(update)
         if any(sign in print_program(state.program) for sign in (" / ", " % ", " ^ ", str(2**61))):
             continue  # these can be without a value, which foreign engines refuse or define otherwise
+        tried += 1
         try:
             assert ORACLES[oracle](state.program) == set(model(state)), f"seed {seed}"
         except Inexpressible:
             continue
         compared += 1
-    assert compared >= RANDOM_CASES // 3
+    assert compared >= RANDOM_CASES // 2
 
 
 @pytest.mark.parametrize("oracle", ORACLES)
