@@ -28,6 +28,11 @@ def shell(folder, *more):
     return [sys.executable, "-m", "tidelog", "shell", str(folder / "p.dl"), "--facts", str(folder / "facts"), *more]
 
 
+def drawn(text):
+    """A pattern for a text on a terminal, which may be drawn in pieces with control sequences between them."""
+    return r"(?:\x1b\[[0-9;?]*[A-Za-z])*".join(map(re.escape, text))
+
+
 def test_a_script_on_standard_input(folder):
     """Answers only on stdout, mistakes with their line on stderr, and code 1 because there was one."""
     script = 'path("a", x),\n  !blocked(x)\nedge("c", "d").\npth(x, y)\npath("a", "d")\n'
@@ -44,7 +49,7 @@ def test_in_a_real_terminal(folder):
     child = pexpect.spawn(shell(folder)[0], shell(folder)[1:], env=environment, encoding="utf-8", timeout=60)
     child.expect("tidelog>")
     child.send("pat\t")
-    child.expect("path")
+    child.expect(drawn("path"))
     child.send('("a", x)\r')
     child.expect(r"\(2 rows\)")
     child.expect("tidelog>")

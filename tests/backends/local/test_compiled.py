@@ -1,9 +1,13 @@
 """Kernels compile wherever they are installed."""
 
+import ctypes
+import threading
+
 import numba
 import pytest
 
 from tidelog.backends.local.kernels.compiled import compiled
+from tidelog.backends.local.kernels.compiling import counted
 
 
 def test_kernels_compile_where_nothing_can_be_cached():
@@ -30,3 +34,32 @@ def test_kernels_with_a_file_are_kept():
     stats = doubled.stats
     assert stats.cache_path
     assert sum(stats.cache_hits.values()) + sum(stats.cache_misses.values()) == 1
+
+
+def test_an_interrupt_while_a_kernel_compiles_leaves_numba_whole():
+    """Numba's registries broke for the whole process when an exception hit them; the waiting caller is hit instead."""
+    found, caller, compilers = {}, threading.get_ident(), []
+    exec("def predecessor(number):\n    return number - 1\n", found)
+    kernel = compiled(found["predecessor"])
+
+    def interrupt() -> None:
+        compilers.append(threading.get_ident())
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(caller), ctypes.py_object(KeyboardInterrupt))
+
+    def call_and_linger() -> None:
+        kernel(43)
+        threading.Event().wait(10)  # the exception may arrive just after the compilation
+
+    with counted(interrupt), pytest.raises(KeyboardInterrupt):
+        call_and_linger()
+    assert compilers
+    assert caller not in compilers
+    assert kernel(43) == 42
+
+
+def test_a_kernel_that_cannot_be_compiled_says_why_to_its_caller():
+    """What fails in the thread that compiles is raised where the kernel was called."""
+    found = {}
+    exec("def broken(number):\n    return number.no_such_thing\n", found)
+    with pytest.raises(numba.core.errors.TypingError, match="no_such_thing"):
+        compiled(found["broken"])(1)

@@ -20,7 +20,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.backends.local.kernels.compiling import announce
+from tidelog.backends.local.kernels.compiling import announce, shielded
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -56,9 +56,10 @@ def woven(function: Kernel) -> Kernel:
 
 def _made(function: Kernel, *, owns_memory: bool) -> Kernel:
     try:
-        return cast(Kernel, numba.njit(**_options(cache=True, _nrt=owns_memory))(function))
+        kernel = numba.njit(**_options(cache=True, _nrt=owns_memory))(function)
     except RuntimeError:  # Numba finds no folder that it can write to
-        return cast(Kernel, numba.njit(**_options(_nrt=owns_memory))(function))
+        kernel = numba.njit(**_options(_nrt=owns_memory))(function)
+    return cast(Kernel, shielded(kernel))
 
 
 def _options(**more: bool | str) -> dict[str, Any]:

@@ -1,15 +1,20 @@
 """Compilations, while they happen.
 
-What      : `announce` says once, to a person who waits, that kernels are being compiled; `counted` counts them.
+What      : `announce` says once, to a person who waits, that kernels are being compiled; `counted` counts them;
+            `shielded` keeps interrupts out of them.
 Idea      : Numba reports every function that it really compiles, and none that it loads from the cache. A first few are
-            not worth a word; more mean a fresh installation, and seconds of waiting.
+            not worth a word; more mean a fresh installation, and seconds of waiting. Numba keeps registries that an
+            exception in the middle leaves broken for the whole process, and Ctrl-C, signal handlers and injected
+            exceptions hit the thread that called us. So compiling and loading happen in a thread of their own, while
+            the caller waits: an interrupt ends the waiting, never the compilation.
 Invariant : nothing is printed where nobody looks: into pipes, logs and tests.
-Never     : no kernel is chosen or compiled here.
+Never     : no kernel is chosen here.
 """
 
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -57,6 +62,32 @@ def counted(begun: Callable[[], None]) -> Iterator[None]:
         yield
     finally:
         event.unregister(_EVENT, listener)  # type: ignore[no-untyped-call]
+
+
+def shielded(kernel: Any) -> Any:  # noqa: ANN401 - a dispatcher of Numba's
+    """The kernel, which from now on compiles and loads where no interrupt of its caller arrives."""
+    compile_here = kernel._compile_for_args
+
+    def compile_aside(*arguments: object, **named: object) -> object:
+        """What Numba calls when it meets arguments of types that are new to the kernel."""
+        answers: list[object] = []
+        failures: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                answers.append(compile_here(*arguments, **named))
+            except BaseException as failure:  # it belongs to the caller
+                failures.append(failure)
+
+        worker = threading.Thread(target=work, name="tidelog compiles")
+        worker.start()
+        worker.join()
+        if failures:
+            raise failures[0]
+        return answers[0]
+
+    kernel._compile_for_args = compile_aside
+    return kernel
 
 
 def _is_watched() -> bool:
