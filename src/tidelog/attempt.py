@@ -31,7 +31,7 @@ Sources = Mapping[str, object]
 """Facts from anywhere, by relation."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Prepared:
     """What an update does, before it is done."""
 
@@ -43,7 +43,7 @@ class Prepared:
     """What a save has to know, if there is a state to save to."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False, slots=True)
 class Attempt:
     """The parts of an engine that an update needs."""
 

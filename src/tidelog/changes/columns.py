@@ -14,7 +14,7 @@ Codes: E301 wrong number of columns, E302 missing value, E303 a type that is no 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -59,14 +59,14 @@ class Columns:
             return iter([()] * self.rows)
         return zip(*(column if isinstance(column, list) else column.to_pylist() for column in self.columns))
 
-    def parts(self, rows: int) -> Iterator[Columns]:
+    def parts(self, rows: int) -> Iterable[Columns]:
         """The facts in parts of so many rows at most."""
         if self.rows <= rows:
-            yield self
-            return
-        for start in range(0, self.rows, rows):
-            cut = slice(start, start + rows)
-            yield Columns(tuple(column[cut] for column in self.columns), min(rows, self.rows - start))
+            return (self,)
+        cuts = [slice(start, start + rows) for start in range(0, self.rows, rows)]
+        return (
+            Columns(tuple(column[cut] for column in self.columns), min(rows, self.rows - cut.start)) for cut in cuts
+        )
 
     def to_arrow(self) -> pa.Table:
         """An Arrow table with columns c1, c2, ...; a column of mixed types becomes a dense union."""

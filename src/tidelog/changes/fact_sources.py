@@ -46,11 +46,18 @@ def together(parts: Sequence[Columns]) -> Columns:
     return Columns(columns, rows if columns else min(rows, 1))
 
 
-def to_parts(source: object, relation: str, arity: int | None = None, ask: Ask = lambda _: None) -> Iterator[Columns]:
+def to_parts(source: object, relation: str, arity: int | None = None, ask: Ask = lambda _: None) -> Iterable[Columns]:
     """As `to_table`, in one or more parts: of rows and batches a part at a time, so that a source need not end.
 
     `ask` is called before a part takes memory.
     """
+    if type(source) is list and 0 < len(source) <= _FEW:  # a usual small update, without the walk through generators
+        columns, rows = _from_tuples(source, relation, arity, 1, ask)
+        return (Columns(columns, rows if columns else 1),)
+    return _each_part(source, relation, arity, ask)
+
+
+def _each_part(source: object, relation: str, arity: int | None, ask: Ask) -> Iterator[Columns]:
     for columns, rows in _parts(source, relation, arity, ask):
         if arity is not None and len(columns) != arity:
             raise wrong_arity(relation, arity, len(columns))
@@ -172,15 +179,21 @@ def _from_rows(source: object, relation: str, arity: int | None, ask: Ask) -> It
         )
     facts, row = iter(source), 1
     while part := list(islice(facts, _PART)):
-        arity = _checked_arity(part, relation, arity, row)
-        columns = list(zip(*part))
-        ask(lambda columns=columns: sum(map(_weight, columns)))  # type: ignore[misc]
-        checked = few_values if len(part) <= _FEW else from_values
-        names = (column_name(relation, number) for number in range(1, arity + 1))
-        yield tuple(checked(column, name, row) for name, column in zip(names, columns)), len(part)
-        row += len(part)
+        columns, rows = _from_tuples(part, relation, arity, row, ask)
+        yield columns, rows
+        arity, row = len(columns), row + rows
     if row == 1:
         yield tuple(pa.nulls(0, pa.int64()) for _ in range(arity or 0)), 0
+
+
+def _from_tuples(part: list[Any], relation: str, arity: int | None, row: int, ask: Ask) -> _Part:
+    """Python rows that are all there, the first of which has the given number."""
+    arity = _checked_arity(part, relation, arity, row)
+    columns = list(zip(*part))
+    ask(lambda: sum(map(_weight, columns)))
+    checked = few_values if len(part) <= _FEW else from_values
+    names = (column_name(relation, number) for number in range(1, arity + 1))
+    return tuple([checked(column, name, row) for name, column in zip(names, columns)]), len(part)
 
 
 def _checked_arity(rows: list[Any], relation: str, arity: int | None, first_row: int) -> int:

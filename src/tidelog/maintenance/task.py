@@ -10,7 +10,7 @@ Never     : no order of stages here (transaction.py).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Generic
@@ -21,7 +21,9 @@ from tidelog.maintenance.schedule import Scheduled
 from tidelog.maintenance.store import F, Store
 from tidelog.maintenance.versions import OLD_VERSION
 from tidelog.planning.lowered import LoweredRule, Stage
-from tidelog.planning.views import DELETED, INSERTED, Mark, View
+from tidelog.planning.views import Mark, View
+
+_DELETED_UNSEEN = View(Mark.OLD, Mark.NOW | Mark.CANDIDATE)
 
 
 def _no_cut_off(driving: int) -> None:
@@ -36,6 +38,10 @@ class Task(Generic[F]):
     scheduled: Scheduled
     counters: Counters
     budget: Budget
+    inserted: Mapping[str, F]
+    """The net insertions of the update so far by relation: final for everything below the stage."""
+    deleted: Mapping[str, F]
+    """The net deletions likewise."""
     withdrawn: F
     """Facts of the stage that were explicit and no longer are."""
     asserted: F
@@ -69,17 +75,16 @@ class Task(Generic[F]):
     @cached_property
     def losing(self) -> tuple[F, F]:
         """The changes below that take instances away: deleted facts that drive, inserted facts that block."""
-        touched, positive = self.store.touched, self.scheduled.positive
-        parts = [touched(positive - self.looked_ahead, DELETED)]
-        if self.looked_ahead & positive:
-            parts.append(touched(self.looked_ahead & positive, View(Mark.OLD, Mark.NOW | Mark.CANDIDATE)))
-        return self.store.union(parts), touched(self.scheduled.negated, INSERTED)
+        positive, seen = self.scheduled.positive, self.looked_ahead & self.scheduled.positive
+        driving = self._of(self.deleted, positive - seen)
+        if seen:
+            driving = self.store.union([driving, self.store.touched(seen, _DELETED_UNSEEN)])
+        return driving, self._of(self.inserted, self.scheduled.negated)
 
     @cached_property
     def gaining(self) -> tuple[F, F]:
         """The changes below that give instances: inserted facts that drive, deleted facts that no longer block."""
-        touched = self.store.touched
-        return touched(self.scheduled.positive, INSERTED), touched(self.scheduled.negated, DELETED)
+        return self._of(self.inserted, self.scheduled.positive), self._of(self.deleted, self.scheduled.negated)
 
     @property
     def loses(self) -> bool:
@@ -99,6 +104,9 @@ class Task(Generic[F]):
         """Pay for a round that this many facts drive; raises when the budget or the attempt's allowance is used up."""
         self.budget.ask_round()
         self.cut_off(driving)
+
+    def _of(self, changes: Mapping[str, F], relations: Iterable[str]) -> F:
+        return self.store.union([changes[name] for name in relations if name in changes], disjoint=True)
 
 
 class Strategy(ABC):

@@ -105,8 +105,9 @@ class _Run(Generic[F]):
             new = store.restrict(facts, _NOT_EXPLICIT)
             counters.add("ignored insertions", len(facts) - len(new))
             store.mark(new, add=Mark.EXPLICIT)
-            self.asserted[relation] = store.restrict(new, _WAS_NOT_EXPLICIT)
-            if relation in delete:
+            self.asserted[relation] = new
+            if relation in delete:  # a fact that goes and comes again is neither
+                self.asserted[relation] = store.restrict(new, _WAS_NOT_EXPLICIT)
                 self.withdrawn[relation] = store.restrict(self.withdrawn[relation], _NOT_EXPLICIT)
 
     def relations_without_rules(self) -> None:
@@ -116,9 +117,10 @@ class _Run(Generic[F]):
             stage = Stage(frozenset({relation}), (), (), is_recursive=False)
             self._visit(Scheduled.of(stage))
         for relation in sorted((self.withdrawn.keys() | self.asserted.keys()) - self.schedule.place.keys() - lone):
-            self.store.mark(self._of(self.withdrawn, relation), remove=Mark.NOW)
-            self.store.mark(self._of(self.asserted, relation), add=Mark.NOW)
-            self._changed(relation)
+            deleted, inserted = self._of(self.withdrawn, relation), self._of(self.asserted, relation)
+            self.store.mark(deleted, remove=Mark.NOW)
+            self.store.mark(inserted, add=Mark.NOW)
+            self._note(relation, inserted, deleted)  # all its facts are explicit
         for relation in sorted(self.rules.dropped):
             self.store.mark(self.store.select([relation], NOW), remove=Mark.NOW)
             self._changed(relation)
@@ -163,6 +165,8 @@ class _Run(Generic[F]):
             scheduled,
             self.outcome.counters,
             self.budget,
+            self.outcome.inserted,
+            self.outcome.deleted,
             withdrawn=store.union([facts for relation, facts in self.withdrawn.items() if relation in relations]),
             asserted=store.union([facts for relation, facts in self.asserted.items() if relation in relations]),
             foreseen=store.nothing(),
@@ -188,8 +192,11 @@ class _Run(Generic[F]):
             store.mark(delete, remove=Mark.NOW)
 
     def _changed(self, relation: str) -> None:
+        """Note a relation's net change as its marks tell it."""
+        self._note(relation, self.store.touched([relation], INSERTED), self.store.touched([relation], DELETED))
+
+    def _note(self, relation: str, inserted: F, deleted: F) -> None:
         """Note a relation's net change, and wake the stages that read it."""
-        inserted, deleted = self.store.touched([relation], INSERTED), self.store.touched([relation], DELETED)
         if inserted:
             self.outcome.inserted[relation] = inserted
         if deleted:

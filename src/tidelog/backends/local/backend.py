@@ -48,7 +48,7 @@ class LocalBackend:
 
     def __init__(self, store: LocalStore | None = None) -> None:
         self.store = store or LocalStore()
-        self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes
+        self._constants: tuple[Array, int] | None = None
         self._budget = Budget()
         self.ask: Ask = lambda _: None
         self.ask_arriving: Callable[[], None] = lambda: None
@@ -141,7 +141,7 @@ class LocalBackend:
         self.store.ask_budget = self.ask_arriving = ask_budget
         self.ask, self._budget = ask, budget
         self.missed = 0
-        self._note_constants()
+        self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes
 
     def prepare(self) -> None:
         """Nothing of a commit in this process can fail."""
@@ -156,7 +156,7 @@ class LocalBackend:
 
     def commit(self) -> None:
         """Make the version NOW the one that readers see."""
-        self._note_constants()
+        self._constants = None  # they stay
         self.store.commit()
 
     def distrust(self) -> None:
@@ -167,15 +167,11 @@ class LocalBackend:
         """Forget every fact and constant; tables that were handed out stay readable."""
         self.store = LocalStore()
 
-    def _note_constants(self) -> None:
-        self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes
-
     def rollback(self) -> None:
         """Undo everything since the last commit; constants, too, if they took memory."""
         self.store.rollback()
-        counters, size = self._constants
-        if self.store.dictionary.nbytes > size:
-            self.store.dictionary.rewind(counters)
+        if self._constants is not None and self.store.dictionary.nbytes > self._constants[1]:
+            self.store.dictionary.rewind(self._constants[0])
             self.store.keep(())
 
     def restore(self, relation: str, facts: pa.Table, explicit: Flags, arity: int) -> None:

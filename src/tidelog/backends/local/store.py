@@ -176,7 +176,7 @@ class LocalStore:
         found = {}
         for name in relations:
             relation = self.relations.get(name)
-            if relation is not None and len(relation.journal) and (relation.alive or not view.want & _OLD):
+            if relation is not None and relation.journalled and (not view.want & _OLD or relation.alive):
                 found[name] = relation.restrict(relation.journal, view)
         return LocalFacts(found)
 

@@ -81,12 +81,29 @@ class Dictionary(ConstantStore):
         try:
             return np.array([self._cache[type(value)][value] for value in values], np.int32)
         except KeyError:
+            few = self._few_looked_up(values) if len(values) <= _FEW else None
+            if few is not None:
+                return few
             column = from_values(values)
         if not isinstance(column, list):
             return self._by_chunk(column, adding=False)
         out = np.empty(len(column), np.int32)
         for positions, part in _by_kind(column):
             out[positions] = self._by_chunk(part, adding=False)
+        return out
+
+    def _few_looked_up(self, values: Sequence[Value]) -> Array | None:
+        """A handful of values of one kind, without the way through Arrow; None if they are of several."""
+        checked = [plain(value, row=row) for row, value in enumerate(values, 1)]
+        kinds = {_KINDS[type(value)] for value in checked}
+        if len(kinds) != 1:
+            return None
+        kind = kinds.pop()
+        if kind < KIND_STRING:
+            return self._scalar_ids(kind, _bits(checked), adding=False)
+        out = np.empty(len(checked), np.int32)
+        held = (self.kinds, self.payloads, self.string_table, self.heap, self.offsets)
+        kernels.lookup_strings(kind, *_bytes(checked), out, *held)
         return out
 
     def encode_arrow(self, array: pa.Array | pa.ChunkedArray) -> Array:
@@ -153,15 +170,11 @@ class Dictionary(ConstantStore):
 
     def _few_scalars(self, values: list[int | float]) -> Array:
         kinds = np.array([_KINDS[type(value)] for value in values], np.int8)
-        bits = [_BITS.unpack(_DOUBLE.pack(value))[0] if type(value) is float else int(value) for value in values]
-        return self.encode_scalars(kinds, np.array(bits, np.int64))
+        return self.encode_scalars(kinds, _bits(values))
 
     def _few_strings(self, values: list[str | RdfTerm]) -> Array:
         kinds = np.array([_KINDS[type(value)] for value in values], np.int8)
-        encoded = [str(value).encode() for value in values]
-        bounds = np.array([0, *accumulate(map(len, encoded))], np.int64)
-        data = read_only(np.frombuffer(b"".join(encoded), np.uint8))
-        return self.encode_strings(read_only(kinds), data, read_only(bounds))
+        return self.encode_strings(read_only(kinds), *_bytes(values))
 
     def _decode_few(self, ids: Array) -> list[Value]:
         return [
@@ -248,6 +261,19 @@ class Dictionary(ConstantStore):
         if kind == KIND_TERM:
             return as_terms(taken)
         return taken if taken.nbytes >= 2**31 else taken.cast(pa.string())
+
+
+def _bits(values: Sequence[Value]) -> Array:
+    """Numbers and bools as the 64 bits that are kept of them."""
+    bits = [_BITS.unpack(_DOUBLE.pack(value))[0] if type(value) is float else int(value) for value in values]  # type: ignore[arg-type]
+    return np.array(bits, np.int64)
+
+
+def _bytes(values: Sequence[Value]) -> tuple[Array, Array]:
+    """Strings and terms as bytes one after the other, and where each begins and ends."""
+    encoded = [str(value).encode() for value in values]
+    bounds = np.array([0, *accumulate(map(len, encoded))], np.int64)
+    return read_only(np.frombuffer(b"".join(encoded), np.uint8)), read_only(bounds)
 
 
 def _value(kind: int, payload: int) -> Value:

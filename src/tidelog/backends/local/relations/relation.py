@@ -86,6 +86,11 @@ class Relation:
         return self.alive + self.count - self._settled
 
     @property
+    def journalled(self) -> int:
+        """The number of rows whose marks this transaction has changed."""
+        return int(self._counters[relation_kernels.JOURNALLED])
+
+    @property
     def journal(self) -> Array:
         """The rows whose marks this transaction has changed."""
         return self._journal[: self._counters[relation_kernels.JOURNALLED]]
