@@ -34,14 +34,13 @@ def silent_names(module: Module) -> list[str]:
 def copied_module_docstrings(several: list[Module]) -> list[str]:
     """Pairs of modules whose docstrings are nearly the same text."""
     described = [(module.name, ast.get_docstring(module.tree) or module.name) for module in several]
+    words = [frozenset(text.split()) for _, text in described]
     found = []
-    matcher = SequenceMatcher(autojunk=False)
-    bounds = (matcher.real_quick_ratio, matcher.quick_ratio, matcher.ratio)  # cheap upper bounds come first
     for at, (second, text) in enumerate(described):
-        matcher.set_seq2(text)  # once for all others: this is where the work is
-        for first, other in described[:at]:
-            matcher.set_seq1(other)
-            if all(bound() > TOO_SIMILAR for bound in bounds):
+        for before, (first, other) in enumerate(described[:at]):
+            if 2 * len(words[at] & words[before]) < len(words[at] | words[before]):
+                continue  # texts that differ in so many words differ in more than a tenth of their letters
+            if SequenceMatcher(None, other, text, autojunk=False).ratio() > TOO_SIMILAR:
                 found.append(f"{first} and {second}")
     return found
 
