@@ -1,10 +1,11 @@
 """Two versions of the source side by side: `python -m benchmarks.compare OLD [NEW] --runs 5`.
 
-What      : every local workload from scratch, and small updates with every strategy, measured in turns with the sources
-            of two work trees; a table of CPU medians and their ratio.
+What      : every local workload from scratch, small updates with every strategy, and the reports of
+            `benchmarks.maintenance`, measured in turns with the sources of two work trees; a table of CPU medians and
+            their ratio.
 Idea      : a machine that is busy now and quiet later treats both alike if they take turns, each run in a process of
             its own; kernels are compiled before anything counts.
-Invariant : the two trees are only read; each runs its own benchmarks over its own package, by the public interface.
+Invariant : the two trees are only read: each is copied, and the copy runs its own benchmarks over its own package.
 """
 
 from __future__ import annotations
@@ -12,12 +13,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 WORKLOADS = ("rand1k", "rmat1k", "sparse200k", "dense1k", "lubm1", "rs2", "generation300k")
+REPORTS = ("deletions", "streams", "batches", "rules")
 UPDATES = """
 import json, time, statistics, tidelog as tl
 found = {}
@@ -44,28 +50,63 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path, nargs="?", default=Path(__file__).parents[1])
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--only", nargs="*", default=None, help="some workloads, or `updates`")
+    parser.add_argument("--only", nargs="*", default=None, help="some workloads or reports, or `updates`")
     given = parser.parse_args(argv)
-    names = given.only if given.only is not None else [*WORKLOADS, "updates"]
-    print(f"{'':32} {'old ms':>10} {'new ms':>10} {'new / old':>10}")
-    for name in names:
-        runs: dict[Path, list[dict[str, float]]] = {given.old: [], given.new: []}
-        for _ in range(given.runs):
-            for tree, found in runs.items():
-                found.append(_measured(tree, name))
-        for row in runs[given.old][0]:
-            old, new = (median(run[row] for run in found) for found in runs.values())
-            print(f"{row:32} {old * 1e3:10.3f} {new * 1e3:10.3f} {new / old:10.2f}", flush=True)
+    names = given.only if given.only is not None else [*WORKLOADS, "updates", *REPORTS]
+    print(f"{'':60} {'old ms':>10} {'new ms':>10} {'new / old':>10}")
+    with tempfile.TemporaryDirectory() as folder:
+        trees = [_copied(tree, Path(folder) / name) for tree, name in ((given.old, "old"), (given.new, "new"))]
+        for name in names:
+            _compare(trees, name, given.runs)
     return 0
+
+
+def _compare(trees: list[Path], name: str, runs: int) -> None:
+    """Print the rows of one workload or report: medians and their ratio."""
+    for tree in trees:
+        _measured(tree, name)  # compiles what is not compiled yet
+    found = [[_measured(tree, name) for tree in trees] for _ in range(runs)]
+    for row in found[0][0]:
+        old, new = (median(run[at].get(row, float("nan")) for run in found) for at in (0, 1))
+        ratio = new / old if old else float("nan")
+        print(f"{row[-60:]:60} {old * 1e3:10.3f} {new * 1e3:10.3f} {ratio:10.2f}", flush=True)
+
+
+def _copied(tree: Path, copy: Path) -> Path:
+    """What runs of a tree, where its results may be written."""
+    for part in ("src", "benchmarks", "tests"):
+        shutil.copytree(tree / part, copy / part, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
 
 
 def _measured(tree: Path, name: str) -> dict[str, float]:
     """CPU seconds by row, with the sources of one tree."""
-    what = ["-c", UPDATES] if name == "updates" else ["-m", "benchmarks.local.measure", "tidelog", name]
+    what = ["-m", "benchmarks.local.measure", "tidelog", name]
+    if name in REPORTS:
+        what = ["-m", "benchmarks.maintenance", name]
+    elif name == "updates":
+        what = ["-c", UPDATES]
     env = {**os.environ, "PYTHONPATH": str(tree / "src")}
     done = subprocess.run([sys.executable, *what], cwd=tree, env=env, capture_output=True, text=True, check=True)
+    if name in REPORTS:
+        report = json.loads((tree / "benchmarks" / "results" / f"maintenance_{name}.json").read_text())
+        return dict(_rows(report, name))
     found = json.loads(done.stdout.strip().splitlines()[-1])
     return found if name == "updates" else {name: found["cpu"]}
+
+
+def _rows(part: Any, path: str) -> Iterator[tuple[str, float]]:
+    """Every time in a report, in seconds, by the words that lead to it."""
+    if isinstance(part, list):
+        for number, item in enumerate(part):
+            words = [value for value in item.values() if isinstance(value, str)] if isinstance(item, dict) else []
+            yield from _rows(item, f"{path} {number} {' '.join(words)}")
+    elif isinstance(part, dict):
+        for key, value in part.items():
+            if isinstance(value, int | float) and f" {key}".endswith((" ms", "seconds")):
+                yield f"{path} {key}", value / (1 if key == "seconds" else 1e3)
+            elif isinstance(value, dict | list):
+                yield from _rows(value, f"{path} {key}")
 
 
 if __name__ == "__main__":
