@@ -16,7 +16,7 @@ FLOORS = (
     {"analysis"},
     {"planning", "changes"},
     {"maintenance"},
-    {"backends", "provenance", "state", "asking"},
+    {"backends", "provenance", "state", "asking", "circuits"},
     {"engine", "attempt", "foresight"},
     {"rdf"},
     {"cli", "pipeline", "console"},

@@ -1,0 +1,189 @@
+"""Groups and aggregates.
+
+What      : `Aggregate` gives one row for each group of rows: the columns of the group, and a value over its members.
+Idea      : `count`, `sum` and `mean` are linear in the weights, so each group has a running total, which is exact:
+            whole numbers have no bound, and a float is a whole number of units of 2^-1074. So inserting and deleting a
+            row leaves the total that was there before. `min`, `max` and `median` read the groups that a change touches.
+Invariant : a group whose members add up to no weight has no row. A row of weight 2 counts as two members.
+Cost      : per changed row for `count`, `sum`, `mean`; per member of the touched groups for `min`, `max`, `median`.
+Never     : inside a recursion (E872).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.circuits.operators import Operator, Stored
+from tidelog.circuits.trace import Trace
+from tidelog.circuits.zset import ZSet
+from tidelog.errors import UsageError
+from tidelog.language.terms import Value
+
+_UNITS = 1 << 1074
+"""How many of the smallest steps between floats make 1."""
+LINEAR, ORDERED = ("count", "sum", "mean"), ("min", "max", "median")
+FUNCTIONS = (*LINEAR, *ORDERED)
+
+
+class Aggregate(Operator):
+    """One value over each group."""
+
+    word = "aggregate"
+
+    def __init__(self, dictionary: Dictionary, arity: int, keys: Sequence[int], function: str, column: int) -> None:
+        super().__init__(dictionary, len(keys) + 1, f"{function} by {', '.join(map(str, keys)) or 'nothing'}")
+        if function not in FUNCTIONS:
+            raise UsageError.of("E871", f"there is no aggregate {function!r}", remedy=f"use {', '.join(FUNCTIONS)}")
+        self._keys, self._function, self._column = list(keys), function, column
+        self._members = Trace(arity)
+        self._totals: dict[tuple[int, ...], tuple[int, int, int]] = {}
+        """Per group: members, the total in whole numbers or units, and how many of the members are floats."""
+        self._fresh: dict[tuple[int, ...], tuple[int, int, int]] = {}
+        self._change = self.nothing()
+
+    def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
+        """New rows of the groups that changed, less their old ones."""
+        self._change = change = changes[0]
+        if not len(change):
+            return self.nothing()
+        return self._linear(change) if self._function in LINEAR else self._ordered(change)
+
+    def _linear(self, change: ZSet) -> ZSet:
+        values: Sequence[Value] = [0] * len(change)
+        if self._function != "count":
+            values = self.dictionary.decode(np.ascontiguousarray(change.rows[:, self._column]))
+        self._fresh = {}
+        for key, value, weight in zip(map(tuple, change.rows[:, self._keys].tolist()), values, change.weights.tolist()):
+            members, total, floats = self._fresh.get(key) or self._totals.get(key, (0, 0, 0))
+            if type(value) not in (int, float):
+                raise UsageError.of(
+                    "E873", f"{self._function} of {value!r}, which is no number", remedy="aggregate a column of numbers"
+                )
+            is_float = isinstance(value, float)
+            self._fresh[key] = members + weight, total + weight * _units(value), floats + weight * is_float
+        rows: list[tuple[int, ...]] = []
+        weights: list[int] = []
+        for key, after in self._fresh.items():
+            for state, weight in ((self._totals.get(key), -1), (after, 1)):
+                if state is not None and state[0] > 0:
+                    rows.append((*key, self._number(self._result(state))))
+                    weights.append(weight)
+        return self._zset(rows, weights)
+
+    def _result(self, state: tuple[int, int, int]) -> Value:
+        members, total, floats = state
+        if self._function == "count":
+            return members
+        if self._function == "mean":
+            return total / (_UNITS * members)
+        return total / _UNITS if floats else total // _UNITS
+
+    def _ordered(self, change: ZSet) -> ZSet:
+        groups = np.unique(change.rows[:, self._keys], axis=0)
+        places, at = self._members.find(groups, tuple(self._keys))
+        rows, weights = self._members.rows(places), self._members.weights[places]
+        before = ZSet(self.dictionary, rows, weights)
+        inside = ZSet.summed(self.dictionary, rows, weights)
+        found = [(self._of_groups(before, groups, at), -1)]
+        after = inside + change
+        found.append((self._of_groups(after, groups, _numbers(groups, after.rows[:, self._keys])), 1))
+        made = [(row, weight) for part, weight in found for row in part]
+        return self._zset([row for row, _ in made], [weight for _, weight in made])
+
+    def _of_groups(self, members: ZSet, groups: Array, at: Array) -> list[tuple[int, ...]]:
+        """For each group with members, its key and its value."""
+        values = self.dictionary.decode(np.ascontiguousarray(members.rows[:, self._column]))
+        order = np.argsort(at, kind="stable")
+        bounds = [*np.flatnonzero(np.diff(at[order], prepend=-1)).tolist(), len(order)] if len(order) else [0]
+        found = []
+        for start, stop in pairwise(bounds):
+            chosen = order[start:stop]
+            value = self._of([values[i] for i in chosen], members.weights[chosen].tolist())
+            if value is not None:
+                found.append((*groups[at[chosen[0]]].tolist(), self._number(value)))
+        return found
+
+    def _of(self, values: Sequence[Any], weights: Sequence[int]) -> Any:  # noqa: ANN401 - a value
+        """The value of one group; None without members."""
+        if len({isinstance(value, str) for value in values} | {type(value) is bool for value in values}) > 2:
+            raise UsageError.of(
+                "E873", f"{self._function} of values without a common order", remedy="aggregate a column of one type"
+            )
+        present = sorted((value, weight) for value, weight in zip(values, weights) if weight > 0)
+        if not present:
+            return None
+        if self._function == "min":
+            return present[0][0]
+        if self._function == "max":
+            return present[-1][0]
+        spread = [value for value, weight in present for _ in range(weight)]
+        middle = len(spread) // 2
+        return float(spread[middle]) if len(spread) % 2 else (spread[middle - 1] + spread[middle]) / 2
+
+    def _number(self, value: Value) -> int:
+        return int(self.dictionary.encode([value])[0])
+
+    def _zset(self, rows: list[tuple[int, ...]], weights: list[int]) -> ZSet:
+        table = np.array(rows, np.int32).reshape(len(rows), self.arity)
+        return ZSet.summed(self.dictionary, table, np.array(weights, np.int64))
+
+    def commit(self) -> None:
+        """Keep members or totals."""
+        if self._function in ORDERED:
+            self._members.add(self._change.rows, self._change.weights)
+
+    def take_back(self) -> None:
+        """Forget them again."""
+        if self._function in ORDERED:
+            self._members.add(self._change.rows, -self._change.weights)
+
+    def finish(self) -> None:
+        """The totals of this moment are in force; groups without members are forgotten."""
+        self._totals.update(self._fresh)
+        for key in [key for key, state in self._fresh.items() if not any(state)]:
+            del self._totals[key]
+        self._fresh, self._change = {}, self.nothing()
+        self._members.compact()
+
+    def undo(self) -> None:
+        """Forget what the moment brought."""
+        super().undo()
+        self._fresh, self._change = {}, self.nothing()
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of members, and about that of totals."""
+        return self._members.nbytes + 200 * len(self._totals)
+
+    def stored(self) -> Stored:
+        """Members, and totals as text: they may be larger than 64 bits."""
+        totals = [" ".join(map(str, (*key, *state))) for key, state in self._totals.items()]
+        return {**self._members.stored(), "totals": np.array(totals, str)}
+
+    def load(self, stored: Stored) -> None:
+        """Take them over."""
+        self._members.load(stored)
+        self._totals = {}
+        for text in stored["totals"].tolist():
+            *key, members, total, floats = map(int, text.split())
+            self._totals[tuple(key)] = members, total, floats
+
+
+def _units(value: Any) -> int:  # noqa: ANN401 - a number
+    """A number in units."""
+    numerator, denominator = value.as_integer_ratio()
+    return int(numerator) * (_UNITS // int(denominator))
+
+
+def _numbers(groups: Array, keys: Array) -> Array:
+    """The number of the group of each key; groups are distinct and in order."""
+    if not groups.shape[1]:
+        return np.zeros(len(keys), np.int64)
+    _, found = np.unique(np.concatenate([groups, keys]), axis=0, return_inverse=True)
+    return found.reshape(-1)[len(groups) :]

@@ -1,0 +1,188 @@
+"""Z-sets: rows with weights, in columns.
+
+What      : a `ZSet` is a table in which every row has an integer weight: how often it is there, or, below zero, how
+            often it is taken away. A change of a table is a Z-set as well as the table itself.
+Idea      : constants are numbers of one dictionary per circuit, so that a row is a few integers, and adding two Z-sets
+            is putting their rows under each other, sorting, and adding up equal neighbours.
+Invariant : rows are distinct and in order, no weight is zero, and a weight that does not fit 64 bits is refused (E874).
+            With `+`, `-` and the empty Z-set they are an Abelian group (tests/circuits/test_laws.py).
+Never     : changed; every operation makes a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.changes.fact_sources import to_table
+from tidelog.errors import UsageError
+from tidelog.language.terms import Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SURE = 2.0**62
+"""A sum of magnitudes below this cannot have left 64 bits, rounding included."""
+
+
+class ZSet:
+    """Distinct rows of constants, each with a weight that is not zero."""
+
+    __slots__ = ("dictionary", "rows", "weights")
+
+    def __init__(self, dictionary: Dictionary, rows: Array, weights: Array) -> None:
+        """Rows of numbers of the dictionary's constants: distinct, in order, none with weight zero (else: `summed`)."""
+        self.dictionary, self.rows, self.weights = dictionary, rows, weights
+
+    @classmethod
+    def summed(cls, dictionary: Dictionary, rows: Array, weights: Array) -> ZSet:
+        """The Z-set of rows in any order and any number: weights of equal rows are added up."""
+        if len(rows) == 0:
+            return cls(dictionary, rows.astype(np.int32), weights.astype(np.int64))
+        order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
+        rows, weights = rows[order], weights[order]
+        is_first = np.empty(len(rows), np.bool_)
+        is_first[0] = True
+        np.any(rows[1:] != rows[:-1], axis=1, out=is_first[1:])
+        starts = np.flatnonzero(is_first)
+        sums = np.add.reduceat(weights, starts)
+        if np.add.reduceat(np.abs(weights.astype(np.float64)), starts).max() >= _SURE:
+            _check(weights, starts)
+        kept = sums != 0
+        return cls(dictionary, np.ascontiguousarray(rows[starts[kept]]), sums[kept])
+
+    @classmethod
+    def of(cls, dictionary: Dictionary, source: object, weight: int = 1, *, arity: int, name: str = "rows") -> ZSet:
+        """The rows of anything that holds facts, each with the same weight."""
+        columns = to_table(source, name, arity)
+        rows = np.empty((len(columns), arity), np.int32)
+        for at, column in enumerate(columns.columns):
+            rows[:, at] = dictionary.encode(column)
+        return cls.summed(dictionary, rows, np.full(len(rows), weight, np.int64))
+
+    @classmethod
+    def nothing(cls, dictionary: Dictionary, arity: int) -> ZSet:
+        """The Z-set that adds nothing."""
+        return cls(dictionary, np.empty((0, arity), np.int32), np.empty(0, np.int64))
+
+    @property
+    def arity(self) -> int:
+        """The number of columns."""
+        return int(self.rows.shape[1])
+
+    def __len__(self) -> int:
+        """The number of distinct rows."""
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[tuple[tuple[Value, ...], int]]:
+        """Rows as Python values with their weights; for tests and small results."""
+        columns = [self.dictionary.decode(np.ascontiguousarray(self.rows[:, at])) for at in range(self.arity)]
+        rows = zip(*columns) if columns else iter([()] * len(self))
+        return zip(rows, self.weights.tolist())
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ZSet)
+            and self.rows.shape == other.rows.shape
+            and np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.weights, other.weights)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{row}: {weight:+d}" for (row, weight), _ in zip(self, range(10)))
+        return f"ZSet({{{shown}{', ...' if len(self) > 10 else ''}}})"
+
+    def __add__(self, other: ZSet) -> ZSet:
+        if not len(other):
+            return self
+        if not len(self):
+            return other
+        rows = np.concatenate([self.rows, other.rows])
+        return ZSet.summed(self.dictionary, rows, np.concatenate([self.weights, other.weights]))
+
+    def __neg__(self) -> ZSet:
+        if len(self) and int(self.weights.min()) == -(2**63):
+            raise too_heavy()
+        return ZSet(self.dictionary, self.rows, -self.weights)
+
+    def __sub__(self, other: ZSet) -> ZSet:
+        return self + -other
+
+    def where(self, chosen: Array) -> ZSet:
+        """The rows that are chosen."""
+        return ZSet(self.dictionary, np.ascontiguousarray(self.rows[chosen]), self.weights[chosen])
+
+    def select(self, columns: Sequence[int]) -> ZSet:
+        """Some columns in a given order; weights of rows that become equal are added up."""
+        rows = np.ascontiguousarray(self.rows[:, list(columns)])
+        return ZSet.summed(self.dictionary, rows, self.weights)
+
+    def distinct(self) -> ZSet:
+        """The rows of positive weight, each once."""
+        kept = self.where(self.weights > 0)
+        return ZSet(self.dictionary, kept.rows, np.ones(len(kept), np.int64))
+
+    def join(self, other: ZSet, on: Sequence[tuple[int, int]]) -> ZSet:
+        """Rows of both that agree in pairs of columns, side by side; weights are multiplied."""
+        left, right = _pairs(self.rows[:, [at for at, _ in on]], other.rows[:, [at for _, at in on]])
+        rows = np.concatenate([self.rows[left], other.rows[right]], axis=1)
+        return ZSet.summed(self.dictionary, rows, product(self.weights[left], other.weights[right]))
+
+    def table(self) -> pa.Table:
+        """The rows as an Arrow table with columns c1, c2, ..., without weights."""
+        arrays = [self.dictionary.decode_arrow(np.ascontiguousarray(self.rows[:, at])) for at in range(self.arity)]
+        return pa.table(arrays, names=[f"c{number}" for number in range(1, self.arity + 1)])
+
+    def to_arrow(self) -> pa.Table:
+        """The rows as an Arrow table with columns c1, c2, ... and a last column `weight`."""
+        return self.table().append_column("weight", pa.array(self.weights))
+
+    def to_dict(self) -> Mapping[tuple[Value, ...], int]:
+        """Weights by row."""
+        return dict(self)
+
+
+def _pairs(left: Array, right: Array) -> tuple[Array, Array]:
+    """The places of equal keys in two tables: every pair."""
+    if not left.shape[1]:
+        return np.repeat(np.arange(len(left)), len(right)), np.tile(np.arange(len(right)), len(left))
+    _, numbers = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
+    numbers = numbers.reshape(-1)
+    mine, theirs = numbers[: len(left)], numbers[len(left) :]
+    order = np.argsort(theirs, kind="stable")
+    first, last = (np.searchsorted(theirs[order], mine, side) for side in ("left", "right"))
+    counts = last - first
+    places = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+    return np.repeat(np.arange(len(left)), counts), order[places]
+
+
+def too_heavy() -> UsageError:
+    """The error for a weight beyond 64 bits."""
+    return UsageError.of(
+        "E874", "a weight does not fit 64 bits", remedy="make the rows distinct before they are joined"
+    )
+
+
+def product(left: Array, right: Array) -> Array:
+    """The products of weights; refused if one does not fit."""
+    if len(left) and np.abs(left.astype(np.float64) * right.astype(np.float64)).max() >= _SURE:
+        exact: list[Any] = [one * other for one, other in zip(left.tolist(), right.tolist())]
+        if not all(-(2**63) <= one < 2**63 for one in exact):
+            raise too_heavy()
+    return left * right
+
+
+def _check(weights: Array, starts: Array) -> None:
+    """Refuse sums beyond 64 bits; exactly, for the few cases in which that is not plain from afar."""
+    bounds = [*starts.tolist(), len(weights)]
+    for start, stop in pairwise(bounds):
+        if not -(2**63) <= sum(weights[start:stop].tolist()) < 2**63:
+            raise too_heavy()

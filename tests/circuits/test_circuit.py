@@ -1,0 +1,240 @@
+"""Recursion, groups, windows and states of circuits, against doing it from scratch."""
+
+import random
+import statistics
+from collections import Counter
+
+import pyarrow.compute as pc
+import pytest
+
+from tests.circuits.streams import total, zset
+from tidelog.circuits import Circuit, ZSet
+from tidelog.errors import BudgetError, TidelogError, UsageError
+from tidelog.limits import Limits
+
+
+def closure(edges):
+    known = set(edges)
+    while True:
+        more = {(x, z) for x, y in known for w, z in edges if y == w} - known
+        if not more:
+            return known
+        known |= more
+
+
+def paths(limits=None):
+    circuit = Circuit(limits)
+    edge = circuit.input("edge", 2)
+    path = circuit.fixpoint(2, lambda path: edge + edge.join(path, on=[(1, 0)]).select(0, 3))
+    circuit.output("path", path)
+    return circuit
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_a_recursion_is_kept_true(seed):
+    """Insertions and deletions on graphs with cycles: after every push the paths are those of the edges."""
+    circuit, rng = paths(), random.Random(seed)
+    edges, changes = Counter(), []
+    for _ in range(25):
+        insert = [(rng.randrange(7), rng.randrange(7)) for _ in range(rng.randrange(4))]
+        present = [edge for edge, weight in edges.items() for _ in range(weight)]
+        delete = rng.sample(present, min(len(present), rng.randrange(4)))
+        edges.update(insert)
+        edges.subtract(delete)
+        found = circuit.push(edge=circuit.change("edge", insert, delete))
+        changes.append(found["path"])
+        wanted = closure([edge for edge, weight in edges.items() if weight > 0])
+        assert total(changes) == total([[(path, 1) for path in wanted]])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_mutual_recursion_through_two_joins(seed):
+    """Nodes of one generation: up, flat, down; two joins inside the loop, and what is pushed has weights above one."""
+    circuit, rng = Circuit(), random.Random(seed)
+    up, flat = circuit.input("up", 2), circuit.input("flat", 2)
+
+    def body(same):
+        return flat + up.join(same, on=[(1, 0)]).select(0, 3).join(up, on=[(1, 1)]).select(0, 2)
+
+    circuit.output("same", circuit.fixpoint(2, body))
+    ups, flats, changes = Counter(), Counter(), []
+    for _ in range(15):
+        given = {}
+        for name, kept in (("up", ups), ("flat", flats)):
+            insert = [(rng.randrange(6), rng.randrange(6)) for _ in range(rng.randrange(3))]
+            delete = rng.sample(sorted(kept.elements()), min(kept.total(), rng.randrange(3)))
+            kept.update(insert)
+            kept.subtract(delete)
+            given[name] = circuit.change(name, insert, delete)
+        changes.append(circuit.push(**given)["same"])
+        known = {pair for pair, weight in flats.items() if weight > 0}
+        above = [pair for pair, weight in ups.items() if weight > 0]
+        while True:
+            more = {(x, w) for x, y in above for a, z in known if a == y for w, b in above if b == z} - known
+            if not more:
+                break
+            known |= more
+        assert total(changes) == total([[(pair, 1) for pair in known]])
+
+
+def test_an_endless_recursion_is_stopped_and_changes_nothing():
+    circuit = Circuit(Limits(rounds=50))
+    start = circuit.input("start", 1)
+    counted = circuit.fixpoint(1, lambda n: start + n.map(1, lambda table: [pc.add(table["c1"], 1)]))
+    circuit.output("n", counted.filter(lambda table: pc.less(table["c1"], 1000)))
+    with pytest.raises(BudgetError, match="E402"):
+        circuit.push(start=[(1,)])
+    assert circuit.moment == 0
+    assert circuit.push(start=[])["n"] == ZSet.nothing(circuit.dictionary, 1)
+
+
+VALUES = {
+    "count": len,
+    "sum": sum,
+    "min": min,
+    "max": max,
+    "mean": lambda values: sum(values) / len(values),
+    "median": lambda values: float(statistics.median(values)),
+}
+
+
+@pytest.mark.parametrize("function", VALUES)
+def test_aggregates_are_kept_true(function):
+    rng = random.Random(function)
+    circuit = Circuit()
+    circuit.output("found", circuit.input("m", 2).aggregate(function, 1, by=[0]))
+    members, changes = Counter(), []
+    for _ in range(40):
+        insert = [(rng.choice("ab"), rng.randrange(5)) for _ in range(rng.randrange(4))]
+        delete = rng.sample(sorted(members.elements()), min(members.total(), rng.randrange(3)))
+        members.update(insert)
+        members.subtract(delete)
+        changes.append(circuit.push(m=circuit.change("m", insert, delete))["found"])
+        groups = {}
+        for group, value in members.elements():
+            groups.setdefault(group, []).append(value)
+        wanted = [((group, VALUES[function](values)), 1) for group, values in groups.items()]
+        assert total(changes) == total([wanted])
+
+
+def test_sums_of_floats_are_exact():
+    """What was inserted and deleted leaves no trace, however large it was."""
+    circuit = Circuit()
+    circuit.output("sum", circuit.input("m", 1).aggregate("sum"))
+    first = circuit.push(m=[(0.1,), (0.2,), (0.3,)])["sum"]
+    circuit.push(m=[(1e300,)])
+    last = circuit.push(m=circuit.change("m", delete=[(1e300,)]))["sum"]
+    assert list(first) == [((0.6,), 1)]
+    assert ((0.6,), 1) in list(last)
+
+
+def test_a_window_of_moments():
+    circuit, rng = Circuit(), random.Random(3)
+    circuit.output("recent", circuit.input("a", 2).window(3))
+    given, changes = [], []
+    for _ in range(20):
+        given.append(zset(circuit, rng, 2))
+        changes.append(circuit.push(a=given[-1])["recent"])
+        assert total(changes) == total(given[-3:])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_window_of_time(seed):
+    """Rows leave when time moves on; late rows come in only if they are recent; deletions reach what is inside."""
+    circuit, rng = Circuit(), random.Random(seed)
+    circuit.output("recent", circuit.input("a", 2).window(column=1, width=10))
+    rows, changes, clock = Counter(), [], 0
+    for number in range(120):
+        clock += rng.randrange(4)
+        insert = [(number, max(0, clock - rng.randrange(15))) for _ in range(rng.randrange(3))]
+        present = sorted(rows.elements())
+        delete = rng.sample(present, min(len(present), rng.randrange(2)))
+        newest = max([-1, *(time for _, time in rows), *(time for _, time in insert)])
+        rows.update(insert)
+        rows.subtract(delete)
+        changes.append(circuit.push(a=circuit.change("a", insert, delete))["recent"])
+        for row in [row for row in rows if row[1] <= newest - 10]:
+            del rows[row]
+        assert total(changes) == total([rows.items()])
+
+
+def test_a_state_is_saved_and_opened(tmp_path):
+    """A circuit of the same build goes on where the other stopped; another build is refused."""
+
+    def build():
+        circuit = paths()
+        path = circuit.outputs["path"]
+        circuit.output("reach", path.aggregate("count", by=[0]))
+        circuit.output("total", path.aggregate("max", 1))
+        circuit.output("recent", circuit.inputs["edge"].window(2))
+        circuit.output("timed", circuit.inputs["edge"].window(column=0, width=5))
+        return circuit
+
+    circuit, rng = build(), random.Random(5)
+    for number in range(12):
+        if number in (4, 8):
+            circuit.save(tmp_path / "state")
+            circuit = build().open(tmp_path / "state")
+            assert circuit.moment == number
+        twin = build()
+        change = circuit.change("edge", [(rng.randrange(6), rng.randrange(6))])
+        assert twin.moment == 0
+        circuit.push(edge=change)
+    assert sorted(path.suffix for path in (tmp_path / "state").iterdir()) == [".arrow", ".json", ".npz"]
+    with pytest.raises(TidelogError, match="E877"):
+        paths().open(tmp_path / "state")
+    with pytest.raises(TidelogError, match="E601"):
+        build().open(tmp_path / "nowhere")
+
+
+def test_an_opened_circuit_gives_the_same_changes(tmp_path):
+    kept, rng, edges = paths(), random.Random(6), []
+    for _ in range(30):
+        kept.save(tmp_path / "s")
+        opened = paths().open(tmp_path / "s")
+        insert = [(rng.randrange(6), rng.randrange(6))]
+        delete = [edges.pop(rng.randrange(len(edges)))] if len(edges) > 5 else []
+        edges += insert
+        both = [one.push(edge=one.change("edge", insert, delete))["path"] for one in (kept, opened)]
+        assert total(both[:1]) == total(both[1:])
+
+
+def test_state_stays_as_large_as_what_it_stands_for():
+    circuit = paths()
+    sizes = []
+    for number in range(700):
+        edge = [(number % 17, 17 + number % 13)]
+        circuit.push(edge=circuit.change("edge", insert=edge))
+        circuit.push(edge=circuit.change("edge", delete=edge))
+        if number in (150, 699):
+            sizes.append(circuit.nbytes)
+    assert sizes[1] <= 2 * sizes[0]
+
+
+def test_a_circuit_draws_itself():
+    circuit = paths()
+    assert circuit.draw().startswith("flowchart LR\n")
+    assert "join 1 = 0" in circuit.draw()
+    picture = circuit.to_svg()
+    assert picture.startswith("<svg")
+    assert "output path" in picture
+    assert paths().draw() == circuit.draw()
+
+
+WRONG = {
+    "E870": lambda circuit, edge: edge.select(2),
+    "E871": lambda circuit, edge: circuit.push(egde=[(1, 2)]),
+    "E872": lambda circuit, edge: circuit.fixpoint(1, lambda x: x.aggregate("count")),
+    "E873": lambda circuit, edge: circuit.push(edge=[("x", "y")]),
+    "E875": lambda circuit, edge: edge.window(),
+}
+
+
+@pytest.mark.parametrize("code", WRONG)
+def test_mistakes_have_codes(code):
+    circuit = Circuit()
+    edge = circuit.input("edge", 2)
+    circuit.output("sum", edge.aggregate("sum", 1))
+    with pytest.raises(UsageError, match=code):
+        WRONG[code](circuit, edge)
+    assert list(circuit.push(edge=[(1, 2)])["sum"]) == [((2,), 1)]
