@@ -96,6 +96,15 @@ def test_a_closure_through_itself_is_explained_without_looking_at_all_of_it(ring
         assert held.times < 3_000
 
 
+def test_a_long_proof_is_followed_to_its_end_before_other_ways_are_tried():
+    """On a chain of 400 the search gave every fact more and more instances half-way, and did not end."""
+    engine = tl.Engine("p(x, z) :- p(x, y), p(y, z).")
+    engine.apply(insert={"p": [(number, number + 1) for number in range(400)]})
+    held = Asked(engine._backend)
+    assert faults(engine, explain("p", (0, 400), engine.program.rules, held)) == []
+    assert held.times < 4_000
+
+
 def test_a_proof_that_is_near_is_a_shallowest_one():
     """A long way stands beside one of two steps."""
     engine = tl.Engine("p(x, z) :- p(x, y), p(y, z).")

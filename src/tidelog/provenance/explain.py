@@ -3,7 +3,8 @@
 Idea       : go back from the fact, layer by layer, over rule instances that could derive it; after each layer, go
              forward from the explicit facts met so far. No fact stands on itself, however recursive the rules are.
              First all instances of every fact are looked at, so that the proof is a shallowest one. Where that is too
-             much, a second search looks at one instance of each fact, then at two, then at four.
+             much, a second search follows one instance of each fact it meets to the end, and gives all facts without
+             a proof a further one only then.
 Source     : backward and forward reading of Motik et al. 2015; the forward step is Knuth's generalisation of Dijkstra's
              algorithm to rules, with heights for distances. The second search is that of maintenance/bf.py.
 Invariant  : what is found is a proof; if the materialisation is true, every fact in it has one. It is a shallowest one
@@ -29,10 +30,8 @@ from tidelog.provenance.proof import Proof
 
 MOST_FACTS = 100_000
 """How many facts a search looks at before it gives up."""
-FEW = 250
-"""How many instances are looked at in search of a shallowest proof, which takes some ten milliseconds."""
-PATIENCE = 256
-"""How many facts a search that looks at n instances of each may meet, times n, before it looks at more of them."""
+FEW = 100
+"""How many instances are looked at in search of a shallowest proof, which takes about ten milliseconds."""
 
 
 def explain(relation: str, values: tuple[Value, ...], rules: Iterable[Rule], facts: Facts) -> Proof | None:
@@ -90,20 +89,20 @@ class _Search:
         return self._proofs.get(_key(goal))
 
     def any(self, goal: Fact) -> Proof | None:
-        """Look at few instances of each fact, and at more where that does not do."""
-        limit, opened, layer, room = 1, [goal], [goal], PATIENCE
+        """Look at one instance of each fact; where that does not do, at one more of each, then at two, at four."""
+        more, opened, fresh = 1, list[Fact](), [goal]
         self._met.add(_key(goal))
-        while _key(goal) not in self._proofs and layer:
-            following = [one for fact in layer for one in self._back(fact, limit)[1]]
-            opened += following
-            room -= len(following)
-            layer = following if room > 0 else []
+        while fresh or opened:
+            opened += fresh
+            fresh = [one for fact in fresh for one in self._back(fact, 1)[1]]
             self._forward()
-            if not layer:
-                limit *= 2
-                room = PATIENCE * limit
-                layer = opened = [fact for fact in opened if _key(fact) not in self._proofs and not self._is_done(fact)]
-        return self._proofs.get(_key(goal))
+            if _key(goal) in self._proofs:
+                return self._proofs[_key(goal)]
+            if not fresh:
+                opened = [fact for fact in opened if _key(fact) not in self._proofs and not self._is_done(fact)]
+                fresh = [one for fact in opened for one in self._back(fact, more)[1]]
+                more *= 2
+        return None
 
     def _is_done(self, fact: Fact) -> bool:
         """Whether every instance of a fact has been looked at."""

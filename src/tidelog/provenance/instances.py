@@ -182,7 +182,9 @@ def _known(atom: Atom, bound: Bound) -> int:
 
 def is_bound(term: Term, bound: Bound) -> bool:
     """Whether every variable of a term has a value."""
-    return all(variable.name in bound for variable in variables(term))
+    if isinstance(term, Variable):
+        return term.name in bound
+    return isinstance(term, Constant) or all(variable.name in bound for variable in variables(term))
 
 
 def value_of(term: Term, bound: Bound) -> Value | None:
