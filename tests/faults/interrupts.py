@@ -1,13 +1,13 @@
-"""Random interrupts inside random updates: `python -m tests.faults.interrupts --hits 300`.
+"""Random interrupts inside random calls: `python -m tests.faults.interrupts --hits 300`.
 
 What      : an engine follows random updates while exceptions are injected into its thread at random moments, the way
             Ctrl-C and signal handlers raise them: between any two bytecodes. Every second hit is followed by another
-            one while the engine undoes the first.
+            one while the engine undoes the first. Questions, look-ahead, changes of strategy and saves are hit, too.
 Idea      : `sys.setprofile`-like tools would change what runs; `PyThreadState_SetAsyncExc` from another thread and
-            `signal.setitimer` in the main thread hit the very code that users run. Moments are spread over the time
-            that the same update takes undisturbed.
-Expected  : after each hit the engine is the version before or after the update, `verify()` passes, the next update
-            works, and the process lives.
+            `signal.pthread_kill` hit the very code that users run. A twin does the same work undisturbed: it tells how
+            long that takes, so that moments are spread over it, and what the version after is.
+Expected  : after each hit the engine is the version before or after, fact by fact and rule by rule, `verify()` passes,
+            the same update works, a save can be repeated and opened, and the process lives.
 """
 
 from __future__ import annotations
@@ -18,13 +18,16 @@ import json
 import random
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from tidelog import Engine
+from tidelog.changes.update import Update
 from tidelog.maintenance.registry import STRATEGIES
 
 RULES = """
@@ -34,6 +37,7 @@ RULES = """
     reach(x, n) :- node(x), n = count : { path(x, _) }.
     far(x, n + 1) :- reach(x, n), n > 2.
 """
+NODES = 24
 EXTRA = "twice(x, y) :- path(x, y), path(y, x)."
 
 
@@ -94,9 +98,9 @@ class Gun:
 def updates(seed: int) -> Iterator[dict[str, Any]]:
     """Random updates without end: few facts, many facts, rules that come and go, constants that are new."""
     rng = random.Random(seed)
-    size, has_extra = 60, False
+    size, has_extra = NODES, False
     for number in range(10**9):
-        few = [(rng.randrange(size), rng.randrange(size)) for _ in range(rng.choice((1, 3, 40, 400)))]
+        few = [(rng.randrange(size), rng.randrange(size)) for _ in range(rng.choice((1, 3, 20, 150)))]
         update: dict[str, Any] = {rng.choice(("insert", "delete")): {"edge": few}}
         if rng.random() < 0.3:
             update.setdefault("insert", {})["node"] = [(rng.randrange(size),), (f"new {number}",)]
@@ -113,53 +117,108 @@ def facts(engine: Engine) -> dict[str, frozenset[Any]]:
     return {name: some for name, some in found.items() if some}
 
 
+class Attack:
+    """An engine under fire, and a twin that is left in peace."""
+
+    def __init__(self, strategy: str, seed: int, folder: Path, **options: Any) -> None:
+        self.rng, self.gun, self.seen, self.folder = random.Random(seed), Gun(), Counter[str](), folder
+        self.engine, self.twin = (Engine(RULES, strategy=strategy, **options) for _ in range(2))
+        start = {"node": [(n,) for n in range(NODES)], "edge": [(n, n + 1) for n in range(NODES // 2)]}
+        for engine in (self.engine, self.twin):
+            engine.apply(insert=start)
+        self.before, self.stream = facts(self.twin), updates(seed)
+
+    def update(self) -> None:
+        """Fire at one update until it is there."""
+        update = next(self.stream)
+        version, rules = self.twin.version, self.twin.rules
+        span = _span(lambda: self.twin.apply(**update))
+        expected = facts(self.twin)
+        for _ in range(3):
+            if not self._fire(lambda: self.engine.apply(**update), span):
+                break
+            found, is_before = facts(self.engine), self.engine.version == version
+            if is_before:
+                assert found == self.before, "another version with the same number"
+                assert self.engine.rules == rules
+            else:
+                self._is_twin(found, expected)
+            self.engine.verify()
+            self.seen["before" if is_before else "after"] += 1
+            if not is_before:
+                break
+        if self.engine.version == version:
+            self.engine.apply(**update)
+        self._is_twin(facts(self.engine), expected)
+        self.before = expected
+
+    def call(self) -> None:
+        """Fire at a call that changes nothing."""
+        name = self.rng.choice(list(CALLS))
+        span = _span(lambda: CALLS[name](self.twin))
+        if self._fire(lambda: CALLS[name](self.engine), span):
+            self._is_twin(facts(self.engine), self.before)
+            self.engine.verify()
+            self.seen["in other calls"] += 1
+
+    def save(self) -> None:
+        """Fire at a save; repeat it and open the state."""
+        span = _span(lambda: self.twin.save(self.folder / "twin"))
+        if self._fire(lambda: self.engine.save(self.folder / "state"), span):
+            self.engine.save(self.folder / "state")
+            with Engine.open(self.folder / "state") as opened:
+                self._is_twin(facts(opened), self.before)
+            self.seen["in saves"] += 1
+
+    def _is_twin(self, found: dict[str, frozenset[Any]], expected: dict[str, frozenset[Any]]) -> None:
+        assert found == expected, "not what the twin has"
+        assert (self.engine.version, self.engine.rules) == (self.twin.version, self.twin.rules)
+
+    def _fire(self, call: Callable[[], object], span: float) -> bool:
+        """Call under fire; whether it was hit. Half of the moments are near the end, where versions are decided."""
+        first = span * (self.rng.random() * 1.1 if self.rng.random() < 0.5 else 0.7 + 0.4 * self.rng.random())
+        moments = [(first, self.rng.random() < 0.5)]
+        if self.rng.random() < 0.5:
+            moments.append((first + self.rng.random() * 0.002, self.rng.random() < 0.5))
+        is_hit = _hit(call, self.gun, moments)
+        self.seen["hits"] += is_hit
+        self.seen["double hits"] += is_hit and len(moments) > 1
+        return is_hit
+
+
+CALLS: dict[str, Callable[[Engine], object]] = {
+    "query": lambda engine: list(engine.query("path(x, y), edge(y, z), x < z")),
+    "look": lambda engine: (len(engine["path"]), (1, 2) in engine["path"], list(engine.query("path(1, x)"))),
+    "look ahead": lambda engine: engine.look_ahead(Update.of(delete={"edge": [(0, 1), (1, 2)]})),
+    "strategy": lambda engine: setattr(engine, "strategy", engine.strategy),
+    "verify": lambda engine: engine.verify(),
+}
+
+
 def attack(strategy: str, hits: int, seed: int, **options: Any) -> Counter[str]:
     """Hit an engine that many times; what happened, by kind."""
-    rng = random.Random(seed)
-    engine = Engine(RULES, strategy=strategy, **options)
-    engine.apply(insert={"node": [(n,) for n in range(60)], "edge": [(n, n + 1) for n in range(30)]})
-    stream, seen, pending, gun, span = updates(seed), Counter[str](), None, Gun(), 0.0
-    while seen["hits"] < hits:
-        update = pending or next(stream)
-        pending = None
-        before, version, rules = facts(engine), engine.version, engine.rules
-        if seen["updates"] % 7 == 0:
-            span = _span(engine, update, options)
-        seen["updates"] += 1
-        moments = [(rng.random() * span * 1.5, rng.random() < 0.5)]
-        if rng.random() < 0.5:
-            moments.append((moments[0][0] + rng.random() * 0.002, rng.random() < 0.5))
-        if not _hit(engine, update, gun, moments):
-            continue
-        seen["double hits"] += len(moments) > 1
-        seen["hits"] += 1
-        try:
-            after = facts(engine)
-            if engine.version == version:
-                assert after == before, "another version with the same number"
-                assert engine.rules == rules
-                seen["before"] += 1
-                if rng.random() < 0.5:
-                    pending = update
-                else:
-                    engine.apply(**update)
-            else:
-                assert engine.version == version + 1
-                seen["after"] += 1
-            engine.verify()
-        except BaseException as error:
-            print(json.dumps({"strategy": strategy, "seed": seed, "hits": seen["hits"], "error": repr(error)[:400]}))
-            raise
-    return seen
+    with tempfile.TemporaryDirectory() as folder:
+        under = Attack(strategy, seed, Path(folder), **options)
+        while under.seen["hits"] < hits:
+            chance = under.rng.random()
+            try:
+                under.save() if chance < 0.01 else under.call() if chance < 0.2 else under.update()
+            except BaseException as error:
+                told = {"strategy": strategy, "seed": seed, "hits": under.seen["hits"], "error": repr(error)[:400]}
+                print(json.dumps(told), flush=True)
+                raise
+            under.seen["calls"] += 1
+        under.engine.close()
+        return under.seen
 
 
-def _hit(engine: Engine, update: dict[str, Any], gun: Gun, moments: list[tuple[float, bool]]) -> bool:
-    """Apply an update under fire; whether it was hit."""
+def _hit(call: Callable[[], object], gun: Gun, moments: list[tuple[float, bool]]) -> bool:
+    """Call something under fire; whether it was hit."""
     hit, is_calm = True, False
     try:
         try:
             gun.arm(moments)
-            engine.apply(**update)
+            call()
             hit = False
         except Hit:
             pass
@@ -174,14 +233,10 @@ def _hit(engine: Engine, update: dict[str, Any], gun: Gun, moments: list[tuple[f
     return hit
 
 
-def _span(engine: Engine, update: dict[str, Any], options: dict[str, Any]) -> float:
-    """How long such an update takes undisturbed, on a copy."""
-    twin = Engine(strategy=engine.strategy, **options)
-    twin.apply(
-        insert={name: list(engine.explicit(name)) for name in ("edge", "node")}, add_rules="\n".join(engine.rules)
-    )
+def _span(call: Callable[[], object]) -> float:
+    """How long a call takes undisturbed."""
     started = time.perf_counter()
-    twin.apply(**update)
+    call()
     return time.perf_counter() - started
 
 
@@ -190,11 +245,12 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--hits", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--backend", default="local")
     parser.add_argument("--strategies", nargs="*", default=list(STRATEGIES))
     given = parser.parse_args()
     each = -(-given.hits // len(given.strategies))
     for number, strategy in enumerate(given.strategies):
-        found = attack(strategy, each, given.seed + number)
+        found = attack(strategy, each, given.seed + number, backend=given.backend)
         print(json.dumps({"strategy": strategy, **found}), flush=True)
 
 

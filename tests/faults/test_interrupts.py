@@ -5,6 +5,7 @@ a segmentation fault, and two threads in `apply` corrupted the heap. Both run in
 native crash has to be seen as a failed test and not as a lost test run.
 """
 
+import json
 import subprocess
 import sys
 import threading
@@ -28,9 +29,9 @@ def run(*arguments: str) -> str:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_an_interrupt_leaves_the_version_before_or_after(strategy):
-    """Figure 17, fast tier: 20 hits on each strategy, half of them followed by a second one during the rollback."""
-    found = run("tests.faults.interrupts", "--hits", "20", "--strategies", strategy)
-    assert '"hits": 20' in found
+    """Figure 17, fast tier: 45 hits on each strategy, half of them followed by a second one during the rollback."""
+    found = run("tests.faults.interrupts", "--hits", "45", "--strategies", strategy)
+    assert json.loads(found)["hits"] >= 45
 
 
 @pytest.mark.parametrize("threads", ["2", "8"])
@@ -42,7 +43,7 @@ def test_writers_take_turns_and_readers_see_whole_versions(threads):
 
 @pytest.mark.long
 def test_many_interrupts():
-    """Figure 17, long tier; `python -m tests.faults.interrupts --hits 20000` leaves a record."""
+    """Figure 17, long tier; `python -m tests.records interrupts` makes it 20,000 and leaves a record."""
     for seed in range(10):
         run("tests.faults.interrupts", "--hits", "350", "--seed", str(seed * 100))
 
