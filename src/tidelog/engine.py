@@ -266,8 +266,8 @@ class Engine(AtAGlance):
 
         def work() -> None:
             with opened(target) as log:
-                snapshot = Snapshot(self.version, self.program, self._strategy.name, self._backend, self._journals)
-                log.save(snapshot, batch, source)
+                named = self.program, self._strategy.name, self._arithmetic
+                log.save(Snapshot(self.version, *named, self._backend, self._journals), batch, source)
 
         self._turns.take(work)
 
@@ -281,14 +281,14 @@ class Engine(AtAGlance):
         backend: str = "local",
         spark: Any = None,  # noqa: ANN401 - a SparkSession, as above
         limits: Limits | None = None,
-        arithmetic: str = SKIP,
+        arithmetic: str | None = None,
     ) -> Engine:
         """The engine that was saved, as it was, without recomputation: its last version unless another is asked for."""
         from tidelog.state.reading import read_state
 
         stored = read_state(source, version)
-        chosen = strategy or stored.info.strategy
-        engine = cls(strategy=chosen, backend=backend, spark=spark, limits=limits, arithmetic=arithmetic)
+        chosen, means = strategy or stored.info.strategy, arithmetic or stored.info.arithmetic or SKIP
+        engine = cls(strategy=chosen, backend=backend, spark=spark, limits=limits, arithmetic=means)
         engine._restore(stored)
         return engine
 
@@ -304,15 +304,11 @@ class Engine(AtAGlance):
 
     def _restore(self, stored: StoredState) -> None:
         """Take over a stored version."""
+        from tidelog.restoring import restore
+
         self._book = RuleBook.stored(stored.program)
-        for facts in stored.relations:
-            self._backend.restore(facts.relation, facts.facts, facts.explicit, facts.arity)
-        self._backend.commit()
-        self._backend.use(self._book.schedule)
-        self._missing = Missing.of(self._book.schedule, self._backend)
+        self._missing = restore(stored, self._backend, self._book.schedule, self._journals)
         self.version = stored.info.version
-        if stored.is_last:
-            self._journals.begin(stored.info.state).saved(stored.info.commit, stored.info.id, stored.info.facts)
 
     # -- within ----------------------------------------------------------------------------------------------------
 

@@ -50,6 +50,34 @@ def test_every_strategy_prints_the_same_counts(folder, capsys, strategy):
     assert "inserted" not in found[0], "the initial materialisation may be large"
 
 
+@pytest.fixture
+def dividing(folder):
+    """Two of three updates bring a division by zero, the last one takes it back."""
+    (folder / "p.dl").write_text("r(x, z) :- edge(x, y), z = 10 / y.\n")
+    updates = ['{"insert": [["edge", 3, 0]]}', '{"insert": [["edge", 4, 0]]}', '{"delete": [["edge", 3, 0]]}']
+    (folder / "updates.jsonl").write_text("\n".join(updates) + "\n")
+    return folder
+
+
+def test_arithmetic_without_a_value_is_told(dividing, capsys):
+    """How many instances of the new version, by rule, and the first."""
+    assert run(dividing, "--json", "--verify") == 0
+    found = [json.loads(line)["without_value"] for line in capsys.readouterr().out.splitlines()]
+    assert [[one["count"] for one in each.values()] for each in found] == [[], [1], [2], [1]]
+    assert run(dividing, "--rows", "0") == 0
+    told = [line for line in capsys.readouterr().out.splitlines() if "?" in line]
+    assert len(told) == 3
+    assert "2 instances without a value, the first: division by zero: 10 / 0, for x = 3, y = 0" in told[1]
+
+
+def test_arithmetic_without_a_value_can_be_refused(dividing, capsys):
+    """The update is refused, with the rule; a word that is none as well."""
+    assert run(dividing, "--arithmetic", "refuse") == 1
+    assert "division by zero" in capsys.readouterr().err
+    assert run(dividing, "--arithmetic", "ignore") == 1
+    assert "E817" in capsys.readouterr().err
+
+
 def test_lines_for_people(folder, capsys):
     """A heading, then number, strategy, inserted, deleted, milliseconds."""
     assert run(folder, "--strategy", "dred", "--rows", "0") == 0

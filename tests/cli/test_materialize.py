@@ -38,6 +38,15 @@ def test_derived_relations_are_written_and_counted(folder, capsys):
     assert "materialising" in shown.err, "progress belongs to stderr"
 
 
+def test_arithmetic_without_a_value_is_told(folder, capsys):
+    """On stderr, by rule, with the first instance."""
+    (folder / "p.dl").write_text("q(0). q(1). r(x, z) :- q(x), z = 1 / x.")
+    assert main(["materialize", str(folder / "p.dl")]) == 0
+    told = capsys.readouterr()
+    assert told.out == "r(1, 1).\n"
+    assert "1 instance without a value: division by zero: 1 / 0, for x = 0" in told.err
+
+
 def test_directives_choose_relations_files_and_separators(folder):
     """`.input` may name file and separator, `.output` limits what is written."""
     (folder / "facts" / "edge.csv").unlink()

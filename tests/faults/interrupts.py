@@ -213,24 +213,37 @@ def attack(strategy: str, hits: int, seed: int, **options: Any) -> Counter[str]:
 
 
 def _hit(call: Callable[[], object], gun: Gun, moments: list[tuple[float, bool]]) -> bool:
-    """Call something under fire; whether it was hit."""
-    hit, is_calm = True, False
+    """Call something under fire; whether it was hit. Every moment of this function can be hit, but twice at most."""
+    done: list[bool] = []
+
+    def work() -> None:
+        gun.arm(moments)
+        call()
+        done.append(True)
+
     try:
         try:
-            gun.arm(moments)
-            call()
-            hit = False
+            _guarded(work)
+            _guarded(gun.wait)
+        except Hit:
+            _guarded(gun.wait)
+    except Hit:
+        _guarded(gun.wait)
+    return not done
+
+
+def _guarded(work: Callable[[], object]) -> None:
+    """Do something that two hits may end, the second of them in the handler of the first."""
+    try:
+        try:
+            try:  # noqa: SIM105 - a context manager can be hit before it is entered
+                work()
+            except Hit:
+                pass
         except Hit:
             pass
-    except Hit:  # the second one, in the handler of the first
+    except Hit:
         pass
-    while not is_calm:
-        try:
-            gun.wait()
-            is_calm = True
-        except Hit:
-            continue
-    return hit
 
 
 def _span(call: Callable[[], object]) -> float:

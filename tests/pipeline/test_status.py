@@ -36,6 +36,17 @@ def test_lines():
     assert "the rule file has changed: 1 rule added, 0 removed, +4 -0 facts" in lines[4]
 
 
+def test_instances_without_a_value_are_told_and_measured():
+    """Their number and the first one, in the line of whatever brought them; a gauge has the present number."""
+    out, lacking = io.StringIO(), {"r(v0) :- q(v0).": {"count": 2, "first": "division by zero: 10 / 0"}}
+    status = Status(Lines(out))
+    status.tell("batch", **BATCH, without_value=lacking)
+    assert "2 instances without a value, as of r(v0) :- q(v0). (division by zero: 10 / 0)" in out.getvalue()
+    assert "tidelog_without_value 2" in status.registry.render()
+    status.tell("batch", **BATCH, without_value={})
+    assert "tidelog_without_value 0" in status.registry.render()
+
+
 def test_json_events():
     """Every line is an object with its event and time."""
     out = io.StringIO()

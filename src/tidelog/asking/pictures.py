@@ -1,6 +1,7 @@
 """An engine at a glance.
 
-What      : `AtAGlance` gives an engine its `repr` and what a notebook shows: relations with their sizes, and the rules.
+What      : `AtAGlance` gives an engine its `repr` and what a notebook shows: relations with their sizes, and the rules;
+            and it tells which rules have instances without a value.
 Idea      : the first question at an engine is what is in it, and how much.
 Invariant : nothing but counts is read.
 Never     : no facts are shown here; a relation shows its own.
@@ -12,6 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tidelog.changes.change import WithoutValue
     from tidelog.changes.relation import Relation
 
 
@@ -23,6 +25,13 @@ class AtAGlance:
         facts = sum(len(engine[name]) for name in engine.relations)
         counts = f"{len(engine.rules)} rules, {len(engine.relations)} relations, {facts:,} facts"
         return f"<Engine version {engine.version}: {counts}; {engine.backend}, {engine.strategy}>"
+
+    @property
+    def without_value(self) -> dict[str, WithoutValue]:
+        """Rule -> the instances of the present version that are none because their arithmetic has no value."""
+        engine: Any = self
+        told: dict[str, WithoutValue] = engine._missing.told(engine._book.schedule)
+        return told
 
     def _repr_html_(self) -> str:
         from tidelog.changes.html import folded, lines_html

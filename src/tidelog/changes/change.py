@@ -109,6 +109,11 @@ class WithoutValue:
     count: int
     first: str
 
+    def __str__(self) -> str:
+        if self.count == 1:
+            return f"1 instance without a value: {self.first}"
+        return f"{self.count:,} instances without a value, the first: {self.first}"
+
 
 @dataclass(slots=True)
 class Stats:

@@ -23,6 +23,7 @@ from tidelog.language import directives
 from tidelog.language.read import read_program
 from tidelog.language.terms import Program
 from tidelog.limits import Limits
+from tidelog.maintenance.missing_values import SKIP
 from tidelog.observe.notices import warn
 from tidelog.observe.progress import Advance, Progress
 
@@ -53,7 +54,8 @@ def load(args: argparse.Namespace, progress: Progress, *, everything: bool = Fal
 
 def engine_for(args: argparse.Namespace, program: Program) -> Engine:
     """The engine that the options ask for, with the program's rules and its inline facts."""
-    return Engine(program, strategy=args.strategy, backend=args.backend, limits=_limits(args))
+    means = args.arithmetic or SKIP
+    return Engine(program, strategy=args.strategy, backend=args.backend, limits=_limits(args), arithmetic=means)
 
 
 def _limits(args: argparse.Namespace) -> Limits:
@@ -63,7 +65,8 @@ def _limits(args: argparse.Namespace) -> Limits:
 def _stored(args: argparse.Namespace) -> Loaded:
     if args.program is not None or args.facts is not None:
         raise UsageError.of("E801", "a state has its own program and facts", remedy="leave out PROGRAM and --facts")
-    engine = Engine.open(args.state, version=args.at, backend=args.backend, limits=_limits(args))
+    asked = {"backend": args.backend, "limits": _limits(args), "arithmetic": args.arithmetic}
+    engine = Engine.open(args.state, version=args.at, **asked)
     return Loaded(engine, engine.program, Change(version=engine.version), 0)
 
 

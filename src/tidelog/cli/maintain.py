@@ -1,7 +1,8 @@
 """`tidelog maintain PROGRAM --facts DIR --updates FILE`: keep a materialisation true, update by update.
 
 What      : materialises, then applies updates (JSON lines) and prints every change: a line with number, strategy,
-            counts and milliseconds, and under it the facts that came (+) and went (-).
+            counts and milliseconds, and under it the facts that came (+) and went (-), and rules that have instances
+            without a value (?).
 Idea      : update 0 is the initial materialisation, of which only the counts are shown. The engine sees one update
             ahead, as in a stream; `-` reads standard input, and a FIFO is read as it comes.
 Invariant : a change is printed as soon as it is done, in order; with `--json` one line, an object with every fact.
@@ -13,11 +14,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from tidelog.cli import Subparsers
 from tidelog.cli.options import add_engine_options
+from tidelog.visible import visible
 
 if TYPE_CHECKING:
     from tidelog.changes.change import Change, FactTables
@@ -70,6 +73,8 @@ def show(number: int, change: Change, args: argparse.Namespace) -> None:
         print(_line(number, change))
         for line in _facts(change, args.rows) if number else ():
             print(line)
+        for rule, lacking in change.stats.without_value.items():
+            print(visible(f"{'':>8}? {rule}: {lacking}"))
         sys.stdout.flush()
     if args.profile:
         from tidelog.changes.profile import profile_table
@@ -106,6 +111,7 @@ def _described(number: int, change: Change) -> dict[str, Any]:
         "milliseconds": round(1000 * stats.seconds, 3),
         "derivations": stats.total_derivations,
         "rounds": stats.rounds,
+        "without_value": {rule: asdict(lacking) for rule, lacking in stats.without_value.items()},
     }
 
 

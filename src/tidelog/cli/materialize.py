@@ -53,6 +53,8 @@ def run(args: argparse.Namespace) -> int:
     loaded = load(args, progress)
     engine, program = loaded.engine, loaded.program
     outputs = _outputs(program)
+    for rule, lacking in engine.without_value.items():
+        print(visible(f"note: {rule}: {lacking}"), file=sys.stderr)
     written = 0
     try:
         with progress.stage("writing", sum(len(engine[relation]) for relation, _ in outputs)) as advance:

@@ -14,9 +14,11 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -24,7 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tidelog.analysis.arities import arities
 from tidelog.backends.choice import fitting_backend
 from tidelog.backends.spark.cluster.session import close, session
-from tidelog.changes.change import Change
+from tidelog.changes.change import Change, WithoutValue
 from tidelog.changes.update import Update
 from tidelog.engine import Engine
 from tidelog.errors import TidelogError
@@ -175,14 +177,19 @@ class Job:
         self._state.give(print_program(self._program))
         self._store([(engine.version, None)], None)
         told = {"version": engine.version, "facts": _size(engine), "seconds": time.perf_counter() - started}
-        self._status.tell("loaded", **told)
+        self._status.tell("loaded", **told, without_value=_lacking(engine.without_value))
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        asked = self._pipeline
+        return {"strategy": asked.strategy, "limits": asked.limits, "arithmetic": asked.arithmetic}
 
     def _engine_for(self, values: int) -> Engine:
         """An engine with the program's rules and facts, on the backend that suits the number of values."""
         backend, reason = fitting_backend(self._pipeline.backend, values)
         self._status.tell("backend", backend=backend, reason=reason)
-        program, asked = self._program, self._pipeline
-        engine = Engine(program, strategy=asked.strategy, backend=backend, spark=self._spark, limits=asked.limits)
+        program = self._program
+        engine = Engine(program, backend=backend, spark=self._spark, **self._options)
         _LOG.info("backend %s: %s; %d facts in the program", backend, reason, len(program.facts))
         return engine
 
@@ -192,13 +199,12 @@ class Job:
         values = sum(arity * count for arity, count in info.relations.values()) if info else 0
         backend, reason = fitting_backend(self._pipeline.backend, values)
         self._status.tell("backend", backend=backend, reason=reason)
-        asked = self._pipeline
-        self._engine = engine = Engine.open(
-            asked.state, strategy=asked.strategy, backend=backend, spark=self._spark, limits=asked.limits
-        )
+        state = self._pipeline.state
+        self._engine = engine = Engine.open(state, backend=backend, spark=self._spark, **self._options)
         last = self._state.last_batch(STREAM)
         batch = None if last is None else last // PARTS
-        self._status.tell("continued", version=engine.version, facts=_size(engine), batch=batch)
+        told = {"version": engine.version, "facts": _size(engine), "batch": batch}
+        self._status.tell("continued", **told, without_value=_lacking(engine.without_value))
         for version, rows in self._outbox.waiting(engine.version):
             self._publish(version, rows)
         self._follow_files()
@@ -218,7 +224,8 @@ class Job:
         self._store([(self.engine.version, feed_of(change, self.engine.version, None))], None)
         told = {"added": len(difference.add.rules), "removed": len(difference.remove_rules)}
         counts = {"inserted": change.inserted.total, "deleted": change.deleted.total, "facts": _size(self.engine)}
-        self._status.tell("rules", version=self.engine.version, **told, **counts)
+        lacking = _lacking(change.stats.without_value)
+        self._status.tell("rules", version=self.engine.version, **told, **counts, without_value=lacking)
 
     # -- one micro-batch -------------------------------------------------------------------------------------------
 
@@ -315,6 +322,7 @@ class Job:
             seconds=seconds,
             maintenance=change.stats.seconds,
             strategy=strategies(change),
+            without_value=_lacking(change.stats.without_value),
         )
 
 
@@ -322,6 +330,11 @@ def strategies(change: Change) -> str:
     """The strategies that found a change, in words; a change of explicit facts alone needs no strategy."""
     chosen = change.stats.strategies_used
     return "none needed" if chosen == (Auto.name,) else ", ".join(chosen)
+
+
+def _lacking(found: Mapping[str, WithoutValue]) -> dict[str, dict[str, Any]]:
+    """Instances without a value, as events tell them."""
+    return {rule: asdict(lacking) for rule, lacking in found.items()}
 
 
 def _size(engine: Engine) -> int:

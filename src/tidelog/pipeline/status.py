@@ -64,6 +64,8 @@ class Status:
         if "facts" in told and kind in ("loaded", "continued", "batch", "rules"):
             registry.gauge("tidelog_facts", "Facts in all relations.").set(told["facts"])
             registry.gauge("tidelog_version", "The last stored version.").set(told["version"])
+            lacking = sum(one["count"] for one in told.get("without_value", {}).values())
+            registry.gauge("tidelog_without_value", "Rule instances whose arithmetic has no value.").set(lacking)
         if kind == "rejects":
             registry.counter("tidelog_rejects_total", "Bad records.").add(told["count"])
         if kind == "batch":
@@ -166,22 +168,32 @@ def sentence(kind: str, told: Mapping[str, Any]) -> str:
         case "backend":
             return f"backend {told['backend']}: {told['reason']}"
         case "loaded":
-            return f"version {told['version']}: {told['facts']:,} facts, {told['seconds']:.1f} s"
+            return f"version {told['version']}: {told['facts']:,} facts, {told['seconds']:.1f} s{_lacking(told)}"
         case "continued":
             last = "" if told["batch"] is None else f", micro-batch {told['batch']} was the last"
-            return f"continuing at version {told['version']} with {told['facts']:,} facts{last}"
+            return f"continuing at version {told['version']} with {told['facts']:,} facts{last}{_lacking(told)}"
         case "rules":
             rules = f"{_counted(told['added'], 'rule')} added, {told['removed']} removed"
             counts = f"+{told['inserted']:,} -{told['deleted']:,} facts"
-            return f"version {told['version']}: the rule file has changed: {rules}, {counts}"
+            return f"version {told['version']}: the rule file has changed: {rules}, {counts}{_lacking(told)}"
         case "note":
             return f"note: {told['text']}"
         case "rejects":
             return f"{_counted(told['count'], 'bad record')} in {told['part']} went to the rejects"
         case "batch":
             counts = f"+{told['inserted']:,} -{told['deleted']:,}, {told['seconds'] * 1000:,.0f} ms"
-            return f"batch {told['batch']}, version {told['version']}: {counts}, {told['strategy']}"
+            return f"batch {told['batch']}, version {told['version']}: {counts}, {told['strategy']}{_lacking(told)}"
     return f"{kind}: " + ", ".join(f"{name} {value}" for name, value in told.items())
+
+
+def _lacking(told: Mapping[str, Any]) -> str:
+    """How many instances lack a value, and the first rule's first one."""
+    found = told.get("without_value") or {}
+    if not found:
+        return ""
+    rule, first = next(iter(found.items()))
+    total = sum(one["count"] for one in found.values())
+    return f"; {_counted(total, 'instance')} without a value, as of {rule} ({first['first']})"
 
 
 def _counted(count: int, word: str) -> str:

@@ -132,6 +132,8 @@ class StateLog:
         last, journal = self._info, self._journal(snapshot, self._info)
         has_batch = batch is None or (last.batch, last.source) == (batch, source)
         if snapshot.version == last.version and has_batch and self._giving is None:
+            if journal.entries is None:  # an older release left something out
+                return self._save(snapshot, journal, last.batch, last.source)
             journal.saved(last.commit, last.id, last.facts)
             return last
         if batch is not None and self.has_batch(batch, source):
@@ -181,6 +183,7 @@ class StateLog:
         info = VersionInfo(
             journal.state, snapshot.version, program, digest(text), snapshot.strategy, relations, kind,
             sum(file.rows for file in added), batch, source if batch is not None else "", journal.writer, identity,
+            arithmetic=snapshot.arithmetic,
         )  # fmt: skip
         self._is_certain = False
         self._table.commit(info, added, removed)

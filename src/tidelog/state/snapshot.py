@@ -41,6 +41,7 @@ class Snapshot:
     version: int
     program: Program
     strategy: str
+    arithmetic: str
     holder: Holder
     journals: Journals
 

@@ -38,6 +38,7 @@ class VersionInfo:
     `relations` maps every stored relation, hidden ones included, to its arity and size. `fingerprint` is that of the
     program, `text` that of its exact spelling. `kind`, `rows` and `size` say what the commit added to the table. `id`
     is that of the save that made it: no other save has it, not even of the same engine into a copy of the state.
+    `arithmetic` says what becomes of instances without a value; it is empty if an older release knew none of them.
     """
 
     state: str
@@ -55,6 +56,7 @@ class VersionInfo:
     commit: int = -1
     time: datetime | None = None
     size: int = 0
+    arithmetic: str = ""
 
     @property
     def facts(self) -> int:
@@ -86,6 +88,7 @@ class VersionInfo:
             "source": self.source,
             "writer": self.writer,
             "id": self.id,
+            "arithmetic": self.arithmetic,
         }
 
     @classmethod
@@ -106,6 +109,7 @@ class VersionInfo:
         relations = {name: (arity, count) for name, (arity, count) in said["relations"].items()}
         words = {name: said[name] for name in _PLAIN}
         words["id"] = said.get("id") or f"{said['writer']}:{commit}"  # older releases gave none
+        words["arithmetic"] = said.get("arithmetic", "")
         return cls(relations=relations, commit=commit, time=time, size=size, **words)
 
 

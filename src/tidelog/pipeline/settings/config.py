@@ -97,6 +97,7 @@ class Pipeline:
     rejects: str = ""
     strategy: str = "auto"
     backend: str = "auto"
+    arithmetic: str = "skip"
     limits: Limits = field(default_factory=Limits)
     master: str = "local[*]"
     spark: Options = field(default_factory=dict)
@@ -164,6 +165,7 @@ def _pipeline(content: Mapping[str, Any], file: Path, places: Places) -> Pipelin
         rejects=resolve(content["rejects"], folder) if "rejects" in content else str(state / "_pipeline" / "rejects"),
         strategy=engine.get("strategy", "auto"),
         backend=engine.get("backend", "auto"),
+        arithmetic=engine.get("arithmetic", "skip"),
         limits=Limits(**engine.get("limits", {})),
         master=spark.get("master", "local[*]"),
         spark=options,

@@ -97,6 +97,7 @@ SINK = {
 ENGINE = {
     "strategy": Key(_TEXT, words=tuple(STRATEGIES)),
     "backend": Key(_TEXT, words=("auto", "local", "spark")),
+    "arithmetic": Key(_TEXT, words=("skip", "refuse")),
     "limits": Key((dict,)),
 }
 LIMITS = {
