@@ -217,3 +217,24 @@ def test_plans_and_previews_do_not_show_what_is_ours() -> None:
     engine = tl.Engine("r: h(x, z) :- q(x, y), z = 10 / y.")
     engine.apply(insert={"q": [("a", 0), ("b", 5)]})
     assert "@" not in str(engine.preview(remove_rules=["r"]))
+
+
+def test_two_computed_atoms_are_counted_once_and_only_if_the_other_holds():
+    """The second was not looked at where the first had no value, so instances were counted that nothing could mend."""
+    engine = tl.Engine("r(x) :- p(x), q(10 / x), s(20 / (x - 1)).")
+    change = engine.apply(insert={"p": [(0,), (1,), (2,)], "q": [(10,)], "s": [(7,)]})
+    assert [lacking.count for lacking in change.stats.without_value.values()] == [1]  # x = 1, for q(10)
+    change = engine.apply(insert={"s": [(-20,)]})
+    assert [lacking.count for lacking in change.stats.without_value.values()] == [2]
+    both = tl.Engine("r(x) :- p(x), q(10 / x), s(20 / x).")
+    assert [one.count for one in both.apply(insert={"p": [(0,)]}).stats.without_value.values()] == [1]
+    engine.verify()
+
+
+def test_many_computed_atoms_do_not_make_many_rules():
+    """Sets of missing values are looked at for a few of them only; of many the first decides."""
+    body = ", ".join(f"q({n} / (x - {n}))" for n in range(12))
+    engine = tl.Engine(f"r(x) :- p(x), {body}.")
+    change = engine.apply(insert={"p": [(0,), (100,)]})
+    assert [lacking.count for lacking in change.stats.without_value.values()] == [1]
+    assert sum(len(scheduled.stage.rules) for scheduled in engine._book.schedule.stages) < 20

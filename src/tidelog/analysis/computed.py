@@ -67,6 +67,17 @@ class Computed:
             case _:
                 return term
 
+    def needs(self, term: Term) -> set[Variable]:
+        """The values of steps that a term is computed from, directly or by way of others."""
+        steps = {step.variable: step.term for step in self.steps}
+        found: set[Variable] = set()
+        for variable in variables(term):
+            if variable in steps:
+                found |= {variable} | self.needs(steps[variable])
+            elif variable in self.inlined:
+                found |= self.needs(term_of(self.inlined[variable], variable))
+        return found
+
 
 def is_partial(op: str, left: Term, right: Term) -> bool:
     """Whether a comparison can be without a value: it orders values, looks into texts, or has a function in it."""

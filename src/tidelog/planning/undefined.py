@@ -7,8 +7,7 @@ Idea      : an instance without a value is no instance of its rule. To count suc
             is right after every update, whatever the strategy, the backend and the history, and costs what changes.
 Source    : docs/decisions/0014-arithmetic-without-a-value.md.
 Invariant : the columns are the variables of early atoms (analysis/computed.py), so a fact is one instance. It is there
-            iff all early literals hold, no comparison fails, and some computed value is missing; literals that wait
-            for a value are looked at if it comes before the missing one.
+            iff some computed value is missing, no comparison fails, and all literals hold that need no missing value.
 Never     : a rule without arithmetic, order, patterns and sums gets no such rules, and costs nothing.
 
     r(x, z) :- q(x, y), z = x / y.         is counted by
@@ -18,10 +17,10 @@ Never     : a rule without arithmetic, order, patterns and sums gets no such rul
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, combinations, product
 
-from tidelog.analysis.computed import Computed, computed, is_partial
+from tidelog.analysis.computed import Computed, Step, computed, is_partial
 from tidelog.analysis.grouping import occurrences
 from tidelog.language.partial import ALL, MAYBE, UNDEFINED, as_function
 from tidelog.language.printer import canonical_text
@@ -40,6 +39,9 @@ from tidelog.language.terms import (
 )
 from tidelog.planning.lowered import UNDEFINED_PREFIX, BodyLiteral, LoweredRule
 
+_TOGETHER = 5
+"""Of so many computed values that literals wait for, every set can be missing together: up to 31 bodies. With more of
+them, what comes after the first missing one is not looked at, and instances can be counted too many."""
 _TRUE = Constant(value=True)
 Body = list[BodyLiteral]
 
@@ -95,19 +97,41 @@ class _Finder:
         self._total = [test for test, call in calls if not is_partial(test.op, *call.arguments)]
 
     def bodies(self) -> Iterator[Body]:
-        """One body for each value that literals wait for, one for all other values, and those for aggregates."""
-        steps = self.split.steps
-        for number, step in enumerate(steps):
-            if step.equation in self.counted:
-                lacking = _undefined([self.split.spelled(step.variable)])
-                yield from self._with(number, self._all_hold(number), [lacking])
+        """One body for each set of values that are missing together, while everything that needs none of them holds."""
         others = list(self._other_values())
-        if others:
-            yield from self._with(len(steps), self._all_hold(len(steps)), [_undefined(others)])
-        yield from self._with(0, self._some_lack(self.split.early, ()), [])
-        if steps:
-            late = [literal for step in steps for literal in step.late]
-            yield from self._with(len(steps), self._some_lack(late, self.split.early), [])
+        for lacking in self._missing_together():
+            steps, dropped = self._remaining(lacking)
+            undefined: Body = [_undefined([self.split.spelled(step.variable)]) for step in lacking]
+            aggregates = self._aggregates([*self.split.early, *(one for step in steps for one in step.late)])
+            able = [one for one in aggregates if self.options[id(one)].lacks is not None]
+            for without in chain.from_iterable(combinations(able, size) for size in range(len(able) + 1)):
+                ways = self._chosen(aggregates, without)
+                if lacking or without:
+                    yield from self._with(steps, dropped, ways, undefined)
+                elif others:
+                    yield from self._with(steps, dropped, ways, [_undefined(others)])
+
+    def _missing_together(self) -> Iterator[tuple[Step, ...]]:
+        """Sets of steps whose values can be missing, none because of another one; with many steps, one at most."""
+        able = [step for step in self.split.steps if step.equation in self.counted]
+        for size in range((len(able) if len(able) <= _TOGETHER else 1) + 1):
+            for chosen in combinations(able, size):
+                missing = {step.variable for step in chosen}
+                if not any(missing & self.split.needs(step.term) for step in chosen):
+                    yield chosen
+
+    def _remaining(self, lacking: Sequence[Step]) -> tuple[list[Step], set[Variable]]:
+        """The steps that need no missing value, with the literals that do not, and the values that are missing."""
+        dropped, steps = {step.variable for step in lacking}, list[Step]()
+        if lacking and len(self.split.steps) > _TOGETHER:
+            dropped.update(step.variable for step in self.split.steps[self.split.steps.index(lacking[0]) :])
+        for step in self.split.steps:
+            if dropped & {step.variable, *self.split.needs(step.term)}:
+                dropped.add(step.variable)
+        for step in self.split.steps:
+            if step.variable not in dropped:
+                steps.append(replace(step, late=tuple(one for one in step.late if not dropped & set(variables(one)))))
+        return steps, dropped
 
     def _other_values(self) -> Iterator[Term]:
         """The computed values that no literal waits for: of equations, of comparisons and of the head."""
@@ -117,17 +141,6 @@ class _Finder:
         yield from (call for test, call in self._partial if test in self.counted)
         yield from (self.split.spelled(term) for term in self.rule.head.terms if isinstance(term, Call))
 
-    def _all_hold(self, steps: int) -> Iterator[dict[int, Body]]:
-        """The ways for all aggregates up to a step to hold."""
-        return self._chosen(self._aggregates(self._matched(steps)), ())
-
-    def _some_lack(self, here: Iterable[Literal], before: Iterable[Literal]) -> Iterator[dict[int, Body]]:
-        """The ways for at least one of the aggregates `here` to lack a value, while all others hold."""
-        own = self._aggregates(here)
-        able = [one for one in own if self.options[id(one)].lacks is not None]
-        for lacking in chain.from_iterable(combinations(able, size) for size in range(1, len(able) + 1)):
-            yield from self._chosen([*self._aggregates(before), *own], lacking)
-
     def _chosen(self, aggregates: Sequence[Aggregate], lacking: Collection[Aggregate]) -> Iterator[dict[int, Body]]:
         ways = []
         for one in aggregates:
@@ -136,20 +149,25 @@ class _Finder:
         for way in product(*ways):
             yield {id(one): body for one, body in zip(aggregates, way)}
 
-    def _with(self, steps: int, ways: Iterable[dict[int, Body]], lacking: Body) -> Iterator[Body]:
-        """Bodies of everything up to a step, and of the comparisons that can be looked at there.
+    def _with(
+        self, steps: Sequence[Step], dropped: set[Variable], ways: Iterable[dict[int, Body]], lacking: Body
+    ) -> Iterator[Body]:
+        """Bodies of everything that needs no missing value, and of the comparisons that can be looked at there.
 
-        What depends on a missing value is left out: a step that computes with the result of an aggregate which lacks
-        one, what waits for that step, and comparisons and negated atoms with such a variable.
+        An aggregate which lacks a value takes with it a step that computes with its result, what waits for that step,
+        and comparisons and negated atoms with such a variable.
         """
         maybe = [Comparison(MAYBE, call, _TRUE) for _, call in self._partial]
         tests: Body = [*self._total, *lacking, *maybe]  # what is usually missing nowhere is asked first
         for way in ways:
-            body = self._lowered(self.split.early, way)
-            for step in self.split.steps[:steps]:
+            body, gone = self._lowered(self.split.early, way), set(dropped)
+            for step in steps:
                 term = self.split.spelled(step.variable)
                 if _bound([*body, *tests]).issuperset(variables(term)):
-                    body += [Comparison("=", step.variable, term), *self._lowered(step.late, way)]
+                    late = [one for one in step.late if not gone & set(variables(one))]
+                    body += [Comparison("=", step.variable, term), *self._lowered(late, way)]
+                else:
+                    gone.add(step.variable)
             known = _bound([*body, *tests])
             kept = [one for one in body if not isinstance(one, Negation) or self._is_known(one, known)]
             yield kept + [test for test in tests if known.issuperset(variables(test))]
@@ -160,9 +178,6 @@ class _Finder:
     def _is_known(self, negation: Negation, known: set[Variable]) -> bool:
         inside = list(variables(negation))
         return all(one in known for one in inside if self._in_rule[one.name] > inside.count(one))
-
-    def _matched(self, steps: int) -> list[Literal]:
-        return [*self.split.early, *(literal for step in self.split.steps[:steps] for literal in step.late)]
 
     def _aggregates(self, literals: Iterable[Literal]) -> list[Aggregate]:
         return [literal for literal in literals if isinstance(literal, Aggregate)]

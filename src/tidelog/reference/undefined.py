@@ -3,7 +3,7 @@
 What      : `without_value` gives, for every rule (and for the members of its aggregates), the instances that are none
             because a value is missing, although nothing else that can be looked at speaks against them.
 Idea      : the definition of docs/decisions/0014-arithmetic-without-a-value.md, read aloud: bind the early atoms in
-            every way, then go through the computed values one after the other and stop at the first that is missing.
+            every way, then go through the computed values one after the other, leaving out what needs a missing one.
 Invariant : an instance is told by the values of the variables of its early atoms (analysis/computed.py).
 Never     : no maintenance; one version of the facts is looked at.
 """
@@ -89,31 +89,28 @@ class _Lacking:
     def _lacks(self, found: Found) -> bool:
         known = self._aliases(found)
         others = [one for one in self.split.early if not isinstance(one, Atom)]
-        for matched, is_lacking in self._matches(others, known):
-            if is_lacking:
-                if self._no_test_fails(matched):
-                    return True
-            elif self._from(0, matched, False):
-                return True
-        return False
+        found_ways = self._matches(others, known)
+        return any(self._from(0, matched, is_lacking, frozenset()) for matched, is_lacking in found_ways)
 
-    def _from(self, number: int, found: Found, is_lacking: bool) -> bool:
-        """Whether an instance that was right up to a step lacks a value there or later."""
+    def _from(self, number: int, found: Found, is_lacking: bool, missing: frozenset[Variable]) -> bool:
+        """Whether an instance that was right up to a step is right after it, and lacks a value somewhere."""
         if number == len(self.split.steps):
             if not self._no_test_fails(found):
                 return False
             return is_lacking or any(self._value(term, found) is None for term in self._others())
         step = self.split.steps[number]
         term = self.split.spelled(step.variable)
+        without = missing | {step.variable}
         if not self._has(term, found):
-            return self._from(number + 1, found, is_lacking)
+            return self._from(number + 1, found, is_lacking, without)
         value = self._value(term, found)
         if value is None:
-            return step.equation in self.counted and not is_lacking and self._no_test_fails(found)
+            is_own = step.equation in self.counted or bool(missing & self.split.needs(step.term))
+            return is_own and self._from(number + 1, found, True, without)
         known = self._aliases({**found, step.variable.name: to_key(value)})
-        return any(
-            self._from(number + 1, matched, is_lacking or lacks) for matched, lacks in self._matches(step.late, known)
-        )
+        late = [one for one in step.late if not missing & set(variables(one))]
+        ways = self._matches(late, known)
+        return any(self._from(number + 1, matched, is_lacking or lacks, missing) for matched, lacks in ways)
 
     def _matches(self, literals: Sequence[Literal], found: Found) -> Iterator[tuple[Found, bool]]:
         """Every way to make the literals true, and whether an aggregate lacks a value in it."""
