@@ -219,6 +219,10 @@ class Engine(AtAGlance):
         asked = Asked(question, parameters, self._known_arity)
         if asked.pattern is not None:
             return self._read(lambda: asked.facts(self._book, self._backend))
+        if self._turns.is_busy and self._backend.reads_beside:
+            copy = self._read(lambda: asked.copied(self._book, self._backend))
+            if copy is not None:
+                return asked.evaluated(*copy, self.limits)()
         return self._take(lambda: asked.evaluated(self._book, self._backend, self.limits))
 
     def verify(self) -> None:

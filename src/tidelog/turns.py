@@ -96,6 +96,11 @@ class Turns:
         """Whether this thread is in the middle of a turn."""
         return bool(self._lock._is_owned())  # type: ignore[attr-defined]
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether a transaction is under way, or was left so."""
+        return self._is_open
+
     def _refuse_if_closed(self) -> None:
         if self._is_closed:
             raise UsageError.of("E815", "the engine is closed", remedy="open its saved state, or make another one")

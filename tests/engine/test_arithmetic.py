@@ -7,6 +7,7 @@ could not start empty. See docs/decisions/0014-arithmetic-without-a-value.md.
 
 from __future__ import annotations
 
+import random
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,9 @@ import tidelog as tl
 from tests.differential.engines import STRATEGIES
 from tests.differential.harness import keys
 from tidelog.changes.change import WithoutValue
+from tidelog.language.parser import parse
+from tidelog.reference.evaluation import FactSet, to_fact
+from tidelog.reference.undefined import without_value
 
 GREATEST = 2**63 - 1
 
@@ -238,3 +242,31 @@ def test_many_computed_atoms_do_not_make_many_rules():
     change = engine.apply(insert={"p": [(0,), (100,)]})
     assert [lacking.count for lacking in change.stats.without_value.values()] == [1]
     assert sum(len(scheduled.stage.rules) for scheduled in engine._book.schedule.stages) < 20
+
+
+COMPUTED_ATOMS = (
+    "r(x) :- p(x, y), q(6 / x, w), s(w, 6 / y).",
+    "r(x) :- p(x, y), q(6 / x, w), !s(w, 6 / y).",
+    "r(x) :- p(x, y), q(6 / x, w), s(6 / w, y), q(6 / y, _).",
+    "r(x) :- p(x, y), v = 6 / x, u = v / y, q(v, u), s(u, x).",
+    "r(x) :- p(x, y), n = sum z : { q(x, z) }, q(6 / n, w), s(6 / y, w).",
+    "r(x) :- p(x, y), q(6 / x, _), n = count : { s(y, _) }, s(6 / n, _), x < y.",
+)
+
+
+@pytest.mark.parametrize("rule", COMPUTED_ATOMS)
+def test_several_computed_atoms_are_counted_as_by_brute_force(rule: str):
+    """Values that wait for each other, for aggregates and for atoms, over random facts that come and go."""
+    draw, seen = random.Random(rule), 0
+    for _ in range(8):
+        values = draw.choices((-1, 0, 1, 2, 3, 6, "a"), k=36)
+        facts = {name: list(zip(values[at::6], values[at + 3 :: 6])) for at, name in enumerate("pqs")}
+        engine = tl.Engine(rule)
+        engine.apply(insert=facts)
+        engine.apply(delete={"q": facts["q"][:2]})
+        held = FactSet(to_fact(name, fact) for name in engine.relations for fact in engine[name])
+        expected = sum(map(len, without_value(parse(rule).rules, held).values()))
+        assert sum(lacking.count for lacking in engine.without_value.values()) == expected
+        engine.verify()
+        seen += expected
+    assert seen

@@ -67,6 +67,33 @@ def test_a_watcher_that_writes_is_refused_and_does_not_wait_for_itself():
     engine.verify()
 
 
+@pytest.mark.parametrize("question", ["path(x, y), path(y, z), x < z", "n = count : { path(_, _) }", "!edge(1, 3)"])
+def test_a_question_with_a_whole_body_is_answered_beside_a_writer(question):
+    """It waited for the writer; now it sees the last version, while the writer is in the middle of the next."""
+    engine = Engine(CLOSURE)
+    engine.apply(insert={"edge": [(1, 2), (2, 3), (3, "x")]})
+    expected = sorted(engine.query(question), key=str)
+    began, may_end = threading.Event(), threading.Event()
+
+    def watch(facts: int) -> None:
+        began.set()
+        may_end.wait(60)
+
+    engine.watcher = watch
+    writer = threading.Thread(target=engine.apply, kwargs={"insert": {"edge": [(n, n + 1) for n in range(1, 40)]}})
+    writer.start()
+    assert began.wait(60)
+    try:
+        assert sorted(engine.query(question), key=str) == expected
+        assert writer.is_alive()
+    finally:
+        may_end.set()
+        writer.join()
+    engine.watcher = None
+    engine.verify()
+    assert len(engine["path"]) > 100
+
+
 def test_a_watcher_may_read_the_last_version():
     """Readers inside a turn see what everybody else sees."""
     engine = Engine(CLOSURE)

@@ -64,7 +64,7 @@ class Trial:
         rng = random.Random(self.seed * 100 + 50 + number)
         engine = self.engine
         while not self.stop.is_set():
-            kind = rng.randrange(6)
+            kind = rng.randrange(7)
             if kind == 0:
                 for name in ("item", "copy"):
                     sizes = Counter(b for b, _ in engine[name])
@@ -78,6 +78,9 @@ class Trial:
                 self.expect(found in (0, BATCH), f"a query saw {found} of {BATCH}")
             elif kind == 3:
                 self.expect(engine.explain("chain", ("stable", 0, rng.randrange(1, 8))) is not None, "no proof")
+            elif kind == 6:
+                found = len(engine.query("copy(b, i), i < 7, batch(b)"))
+                self.expect(found % 7 == 0, f"a question saw {found} facts of batches of 7")
             elif kind == 4:
                 counts = {n for _, n in engine["many"]}
                 self.expect(counts <= {0, BATCH}, f"counts {counts}")

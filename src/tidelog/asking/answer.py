@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tidelog.asking.question import QUERY, Question, check_question, read_question
 from tidelog.backends.backend import Backend
+from tidelog.backends.choice import backend_named
 from tidelog.changes.change import FactTable, ListedFacts
 from tidelog.errors import UsageError
 from tidelog.language.terms import Atom, Value, Variable
@@ -25,12 +26,15 @@ from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.rule_book import RuleBook
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import maintain
+from tidelog.planning.lowered import Stage
 from tidelog.planning.lowering import lower
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _SHOWN = 10
+_COPIED = 200_000
+"""How many facts are copied for a question beside a writer, which takes some tenths of a second."""
 
 
 class Answer:
@@ -98,6 +102,22 @@ class Asked:
         stored = backend.arity(pattern.relation) is not None
         return Answer(names, backend.query(pattern) if stored else ListedFacts())
 
+    def copied(self, book: RuleBook, backend: Backend[Any]) -> tuple[RuleBook, Backend[Any]] | None:
+        """The facts that the question reads, in a backend of their own, to be evaluated beside a writer.
+
+        None if there are more than `_COPIED` of them: then waiting costs less.
+        """
+        stages = Schedule(_own_stages(self._question, book.schedule)).stages
+        names = {name for scheduled in stages for name in scheduled.reads if backend.arity(name) is not None}
+        if sum(len(backend.table(name)) for name in names) > _COPIED:
+            return None
+        copy = backend_named("local", None)
+        for name in sorted(names):
+            facts, explicit = backend.snapshot(name)
+            copy.restore(name, facts, explicit, backend.arity(name) or 0)
+        copy.commit()
+        return book, copy
+
     def evaluated(self, book: RuleBook, backend: Backend[Any], limits: Limits) -> Callable[[], Answer]:
         """Evaluate the question; what comes back gives the answer. For a transaction that has nothing to commit."""
         check_question(self._question, book.program.declarations)
@@ -107,15 +127,19 @@ class Asked:
 
 def answer(question: Question, schedule: Schedule, backend: Backend[Any], limits: Limits) -> Answer:
     """Evaluate a question that is known to be right."""
-    known = schedule.place
-    stages = [stage for stage in lower(question.rules).stages if known.keys().isdisjoint(stage.relations)]
-    budget = Budget(limits)
+    stages, budget = _own_stages(question, schedule), Budget(limits)
     with backend.visit(budget) as guest:
         outcome = maintain(
             guest.store, Schedule(stages), Recompute(), delete={}, insert={}, previous=Schedule(()), budget=budget
         )
         found = outcome.inserted.get(QUERY)
         return Answer(question.columns, ListedFacts() if found is None else guest.freeze(QUERY, found))
+
+
+def _own_stages(question: Question, schedule: Schedule) -> list[Stage]:
+    """The stages of a question that the program has not."""
+    known = schedule.place.keys()
+    return [stage for stage in lower(question.rules).stages if known.isdisjoint(stage.relations)]
 
 
 def _check_columns(atom: Atom, arity: int) -> None:
