@@ -15,9 +15,11 @@ moment at which an interrupt could leave it locked.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from threading import RLock
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from tidelog.errors import TidelogError, UsageError
 
@@ -33,10 +35,11 @@ class Turns:
         """`undo` takes back what an unfinished transaction did; it is told whether that stopped in good order."""
         self._undo = undo
         self._lock = RLock()
-        self._is_open = self._is_closed = False
+        self._is_open = self._is_closed = self._is_orphan = False
         self._finish: Callable[[], Any] | None = None
         self.settled = 0
         """How many transactions were finished."""
+        _EVERYBODY.add(self)
 
     def take(self, work: Callable[[], T]) -> T:
         """Do some work as the only writer."""
@@ -104,6 +107,17 @@ class Turns:
     def _refuse_if_closed(self) -> None:
         if self._is_closed:
             raise UsageError.of("E815", "the engine is closed", remedy="open its saved state, or make another one")
+        if self._is_orphan:
+            raise UsageError.of(
+                "E819",
+                "this process is a copy (fork) of one that was in the middle of an update in another thread",
+                remedy="fork while nothing is written, start processes by spawn, or open a saved state here",
+            )
+
+    def after_fork(self) -> None:
+        """In the child of a fork: the threads of the parent are gone, and nobody will give back their lock."""
+        if not self._is_mine:
+            self._lock, self._is_orphan = RLock(), self._is_open
 
     def _has_moved_since(self, settled: int) -> bool:
         return self._finish is not None or self.settled != settled
@@ -120,3 +134,14 @@ class Turns:
         elif self._is_open:
             self._undo(False)
             self._is_open = False
+
+
+_EVERYBODY: WeakSet[Turns] = WeakSet()
+
+
+def _after_fork() -> None:
+    for turns in tuple(_EVERYBODY):
+        turns.after_fork()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -94,6 +94,43 @@ def test_a_question_with_a_whole_body_is_answered_beside_a_writer(question):
     assert len(engine["path"]) > 100
 
 
+FORK = """
+import os, threading
+from tidelog import Engine
+engine, idle = Engine("p(x) :- q(x). p(y) :- p(x), e(x, y)."), Engine("p(x) :- q(x).")
+began, may_end = threading.Event(), threading.Event()
+engine.watcher = lambda facts: (began.set(), may_end.wait(60))
+facts = {"q": [(0,)], "e": [(n, n + 1) for n in range(40)]}
+writer = threading.Thread(target=engine.apply, kwargs={"insert": facts})
+writer.start()
+assert began.wait(60)
+child = os.fork()
+if not child:
+    code = 1
+    try:
+        assert idle.apply(insert={"q": [(1,)]}).inserted.total == 2
+        for call in (lambda: engine.apply(insert=facts), lambda: list(engine["q"])):
+            try:
+                call()
+            except Exception as error:
+                print(error.code, flush=True)
+        code = 0
+    finally:
+        os._exit(code)
+assert os.waitpid(child, 0)[1] == 0
+may_end.set()
+writer.join()
+assert len(engine["p"]) == 41
+"""
+
+
+def test_a_fork_in_the_middle_of_an_update_is_told_and_does_not_wait_for_ever():
+    """The child waited for a lock whose owner, a thread of the parent, was not copied. Other engines work there."""
+    command = [sys.executable, "-W", "ignore", "-c", FORK]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout.split()) == (0, ["E819", "E819"]), done.stderr
+
+
 def test_a_watcher_may_read_the_last_version():
     """Readers inside a turn see what everybody else sees."""
     engine = Engine(CLOSURE)
