@@ -109,3 +109,20 @@ def test_the_module_is_the_command():
     done = subprocess.run([sys.executable, "-m", "tidelog", "nonsense"], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "E801" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("ending", "code", "said"),
+    [("| head -1", 0, ""), (">/dev/full", 1, "E806"), (">&-", 0, "")],
+    ids=["a reader that leaves", "a full disk", "no standard output"],
+)
+@pytest.mark.parametrize("command", ["materialize p.dl", "maintain p.dl --updates u.jsonl"])
+def test_standard_output_can_end_early(tmp_path, command, ending, code, said):
+    """Neither is a fault of ours, and a reader that has seen enough is none at all."""
+    (tmp_path / "p.dl").write_text(" ".join(f"q({n})." for n in range(9_000)) + " p(x) :- q(x).")
+    (tmp_path / "u.jsonl").write_text("".join(f'{{"insert": [["q", "{n}"]]}}\n' for n in range(60)))
+    shell = f"set -o pipefail; {sys.executable} -m tidelog {command} {ending}"
+    done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, "E900" in done.stderr) == (code, False), done.stderr
+    assert said in done.stderr
+    assert bool(said) == ("E806" in done.stderr)

@@ -11,6 +11,7 @@ Never     : no work at import time: a command imports what is heavy (engine, Spa
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 import traceback
@@ -37,6 +38,8 @@ Subparsers = Any
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the arguments are those of the process unless given."""
+    if sys.stdout is None:  # closed by whoever started us
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the process ends
     try:
         args = _arguments(argv)
         configure(level=args.log_level, form=args.log_format)
@@ -54,6 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return leaving.code if isinstance(leaving.code, int) else FINE
     except BrokenPipeError:
         return _reader_left()
+    except OSError as error:
+        return _disk_is_full(error) or _we_failed(error)
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -100,6 +105,15 @@ def _reader_left() -> int:
     """`tidelog ... | head`: the reader has left, which is not an error; the interpreter's last flush goes nowhere."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return FINE
+
+
+def _disk_is_full(error: OSError) -> int:
+    """Standard output goes to a file that cannot grow; 0 if the error is another one."""
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        return 0
+    _reader_left()
+    print(f"E806  standard output cannot be written: {error.strerror}\n  look after the disk", file=sys.stderr)
+    return WRONG_INPUT
 
 
 def _without_extra(error: Exception) -> int:

@@ -62,6 +62,8 @@ def run(args: argparse.Namespace) -> int:
                 table = engine[relation].to_arrow()
                 written += _write(args, relation, options, table)
                 advance(len(engine[relation]))
+    except BrokenPipeError:
+        raise
     except OSError as error:
         reason = error.strerror or str(error)
         raise UsageError.of("E806", f"{args.out} cannot be written: {reason}", remedy="check the path") from error
