@@ -4,7 +4,7 @@ What      : runs a little of everything that the compiled store does; what was c
 Idea      : Numba compiles a kernel for the types that it is called with, so the surest way to compile what will be used
             is to use it: every kind of rule, value, aggregate and strategy, on few facts and on many.
 Invariant : a second run compiles nothing.
-Never     : no file of the user is touched.
+Never     : no file of the user is touched; nothing is interpreted (backends/local/kernels/interpreting.py).
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Use everything once."""
     from tidelog.backends.local.kernels.compiling import counted
+    from tidelog.backends.local.kernels.interpreting import compile_from_now_on
 
     del args
+    compile_from_now_on()
     started, compiled = time.perf_counter(), 0
 
     def begun() -> None:

@@ -8,6 +8,9 @@ import pytest
 
 from tidelog.backends.local.kernels.compiled import compiled
 from tidelog.backends.local.kernels.compiling import counted
+from tidelog.backends.local.kernels.interpreting import compile_from_now_on
+
+compile_from_now_on()
 
 
 def test_kernels_compile_where_nothing_can_be_cached():

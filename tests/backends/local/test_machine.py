@@ -70,11 +70,12 @@ def test_the_general_machine_equals_the_special_one(expected, monkeypatch):
 
 
 @pytest.mark.parametrize("fuel", [1, 2, 5])
-def test_a_machine_that_stops_after_every_candidate(fuel, expected, monkeypatch):
-    """Fuel bounds the time between two questions to the budget; compiled code has it built in, so this is Python."""
-    monkeypatch.setattr(single_join, "looked_up_column", lambda *_: -1)
+@pytest.mark.parametrize("is_general", [True, False])
+def test_a_machine_that_stops_after_every_candidate(fuel, is_general, expected, monkeypatch):
+    """Fuel bounds the time between two questions to the budget, in both machines."""
+    if is_general:
+        monkeypatch.setattr(single_join, "looked_up_column", lambda *_: -1)
     monkeypatch.setattr(machine, "FUEL", fuel)
-    monkeypatch.setattr(machine, "run", machine.run.py_func)
     assert run() == expected
 
 

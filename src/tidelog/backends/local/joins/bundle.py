@@ -21,6 +21,7 @@ import numpy as np
 from tidelog.backends.local.joins import machine
 from tidelog.backends.local.joins.executable import Executable
 from tidelog.backends.local.kernels.compiled import Array, Int, allocating, compiled
+from tidelog.backends.local.kernels.interpreting import bounded
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.planning.lowered import LoweredRule
 
@@ -84,13 +85,14 @@ def run_all(
 
 @allocating
 def _prove_all(
-    driving: Array, parts: Array, order: Array, arrays: tuple[Array, ...], counts: Array, looked: Array, proved: Array
-) -> None:
+    driving: Array, parts: Array, order: Array, arrays: tuple[Array, ...], counts: Array, looked: Array, proved: Array,
+    most: Int,
+) -> None:  # fmt: skip
     """Mark the driving rows that some program matches; counts the rows that each program was the first to match.
 
     `looked` gets the candidates that each program looked at, by which orders of joins can be compared.
     """
-    chosen, fuel, scratch = np.zeros(1, np.int64), np.int64(_FUEL), np.empty(_STATE + 2 * arrays[2].shape[0], np.int64)
+    chosen, fuel, scratch = np.zeros(1, np.int64), np.int64(most), np.empty(_STATE + 2 * arrays[2].shape[0], np.int64)
     table = np.empty((driving.shape[0], 1), np.int32)
     places = np.empty(driving.shape[0], np.int64)
     for i in range(order.shape[0]):
@@ -170,7 +172,7 @@ class Bundle:
         """The heads that the executables derive; those of one relation come together, because storing has a price."""
         programs = self.ready()
         counts = np.empty(len(programs.order), np.int64)
-        run_all(driving, *programs, counts, scratch, _FUEL)
+        run_all(driving, *programs, counts, scratch, bounded(_FUEL))
         found = Matches([], [], [])
         rule, start, used = None, 0, 0
         for number, count in zip(programs.order.tolist(), counts.tolist()):
@@ -195,7 +197,7 @@ class Bundle:
         programs = self.ready()
         counts, proved = np.empty(len(programs.order), np.int64), np.zeros(len(driving), np.bool_)
         looked = np.zeros(len(self.executables), np.int64)
-        _prove_all(driving, *programs, counts, looked, proved)
+        _prove_all(driving, *programs, counts, looked, proved, bounded(_FUEL))
         hits, unfinished = [], []
         for number, count in zip(programs.order.tolist(), counts.tolist()):
             executable = self.executables[number]

@@ -21,6 +21,7 @@ from tidelog.backends.local.constants import functions
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins import machine, single_join
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.kernels.interpreting import bounded
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.planning.plan import (
     Absent,
@@ -198,11 +199,12 @@ class Executable:
             loads, code, starts = segment.loads, segment.code, segment.starts
             if is_single:
                 written = single_join.run(
-                    driving, loads, segment.column, code, 0, registers, cursors, state, chosen, table, segment.scratch
-                )
+                    driving, loads, segment.column, code, 0, registers, cursors, state, bounded(machine.FUEL), chosen,
+                    table, segment.scratch,
+                )  # fmt: skip
             else:
                 written = machine.run(
-                    driving, loads, code, starts, registers, cursors, state, limit, machine.FUEL, chosen, table
+                    driving, loads, code, starts, registers, cursors, state, limit, bounded(machine.FUEL), chosen, table
                 )
             yield table[:written]
             room = CHUNK

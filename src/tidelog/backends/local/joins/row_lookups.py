@@ -14,6 +14,7 @@ import numpy as np
 
 from tidelog.backends.local.joins import machine
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.kernels.interpreting import bounded
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.planning.plan import Column, Ignore
 from tidelog.planning.views import View
@@ -113,7 +114,17 @@ def lookup(
     while state[machine.POSITION] < len(groups):
         table = np.empty((_CHUNK, 2), np.int32)
         written = machine.run(
-            groups, loads, program, _ONLY, registers, cursors, state, machine.UNLIMITED, machine.FUEL, chosen, table
+            groups,
+            loads,
+            program,
+            _ONLY,
+            registers,
+            cursors,
+            state,
+            machine.UNLIMITED,
+            bounded(machine.FUEL),
+            chosen,
+            table,
         )
         pieces.append(table[:written])
     found = np.concatenate(pieces)

@@ -23,7 +23,6 @@ from tidelog.backends.local.joins.machine import (
     CHECK,
     DEPTH,
     DETAILS,
-    FUEL,
     KEY_PAIRS,
     LINKS,
     MARKS,
@@ -168,18 +167,20 @@ def run(
     registers: Array,
     cursors: Array,
     state: Array,
+    most: Int,
     chosen: Array,
     table: Array,
     scratch: Array,
 ) -> Int:
     """Run until the driving rows are used up or the table is full; returns the number of rows written.
 
-    `scratch` has room for SCRATCH numbers.
+    A run also stops after about `most` candidates, so that the budget can be asked. `scratch` has room for SCRATCH
+    numbers.
     """
     marks, rows, arity, links = code[at + MARKS], code[at + ROWS], code[at + ARITY], code[at + LINKS]
     care, want = code[at + CARE], code[at + WANT]
     lasts, pairs = scratch[:_BLOCK], scratch[_BLOCK:]
-    position, written, ahead, fuel = state[POSITION], np.int64(0), np.int64(-_BLOCK), FUEL
+    position, written, ahead, fuel = state[POSITION], np.int64(0), np.int64(-_BLOCK), np.int64(most)
     row, last = (cursors[0], cursors[1]) if state[DEPTH] == 0 else (np.int64(-1), np.int64(-1))
     while written < table.shape[0] and fuel > 0 and (row != -1 or position < driving.shape[0]):
         listed, most = np.int64(0), min(np.int64(_PAIRS), table.shape[0] - written)

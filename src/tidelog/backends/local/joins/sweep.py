@@ -17,6 +17,7 @@ import numpy as np
 
 from tidelog.backends.local.joins.bundle import MOST_DRIVING, UNFINISHED, Bundle, run_all
 from tidelog.backends.local.kernels.compiled import Array, Int, allocating
+from tidelog.backends.local.kernels.interpreting import bounded
 from tidelog.backends.local.relations import relation_kernels
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.maintenance.store import Passing
@@ -32,14 +33,14 @@ _CARE, _WANT, _FOUND, _ADD, _REMOVE, _AFTER, _IS_OPEN = range(7)
 @allocating
 def _sweep(
     reached: Array, count: Int, room: Int, parts: Array, order: Array, arrays: tuple[Array, ...], totals: Array,
-    table: Array, lent: tuple[Array, ...], how: Array,
+    table: Array, lent: tuple[Array, ...], how: Array, most: Int,
 ) -> tuple[Int, Int, Int]:  # fmt: skip
     """Run rounds, beginning with the first `count` facts of `reached`; the heads of each round are added there.
 
     Returns how many rounds were done, and the first and last position in `reached` of the facts that drive the next.
     """
     rows, marks, slots, indexes, counters, journal, ahead = lent
-    start, stop, rounds, fuel = np.int64(0), np.int64(count), np.int64(0), np.int64(_FUEL)
+    start, stop, rounds, fuel = np.int64(0), np.int64(count), np.int64(0), np.int64(most)
     counts = np.empty(order.shape[0], np.int64)
     while start < stop and stop - start <= MOST_DRIVING and fuel > 0:
         driving = np.empty((stop - start, rows.shape[1]), np.int32)
@@ -93,7 +94,7 @@ def sweep(bundle: Bundle, relation: Relation, driving: Array, heads: View, passi
     totals = np.zeros(len(programs.order), np.int64)
     how = np.array((heads.care, heads.want, *passing.numbers, heads.want == 0), np.int64)
     with relation.latch:
-        rounds, start, stop = _sweep(reached, count, room, *programs, totals, table, lent, how)
+        rounds, start, stop = _sweep(reached, count, room, *programs, totals, table, lent, how, bounded(_FUEL))
     counted = zip(programs.order.tolist(), totals.tolist())
     hits = [(bundle.executables[at].plan.rule.key, hit) for at, hit in counted if hit]
     return Swept(reached[count:stop], reached[start:stop], rounds, hits)

@@ -2,10 +2,10 @@
 
 What      : three decorators that turn a typed Python function into a Numba kernel. `compiled` is the usual one;
             `allocating` is for kernels that make arrays; `woven` is for small parts that are copied into other kernels.
-Idea      : a kernel compiles when it is first called, and later processes load it from a cache on disk, so importing
-            this package stays cheap. Kernels release the interpreter lock, because they touch arrays only. A `compiled`
-            kernel makes no arrays: its caller holds them, scratch space included. So it counts no references, which
-            would cost more than the work itself when an inner kernel is called once per row.
+Idea      : a kernel is interpreted until there is much to do (interpreting.py). Then it compiles when it is called, and
+            later processes load it from a cache on disk. Kernels release the interpreter lock, because they touch
+            arrays only. A `compiled` kernel makes no arrays: its caller holds them, scratch space included. So it
+            counts no references, which would cost more than the work when an inner kernel is called once per row.
 Invariant : division follows IEEE in kernels (no Python exceptions inside); callers check before they divide.
 Never     : no kernel lives here. Numba does not see changes of a kernel that another module's kernel calls: after
             editing an inner kernel, remove the `__pycache__/*.nb*` files of its callers.
@@ -16,11 +16,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias, TypeVar, cast
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-from tidelog.backends.local.kernels.compiling import announce, shielded
+from tidelog.backends.local.kernels.interpreting import kernel
 
 Array: TypeAlias = npt.NDArray[Any]
 
@@ -32,38 +31,24 @@ Float: TypeAlias = Any
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
-announce()
-
 
 def compiled(function: Kernel) -> Kernel:
-    """Compile a function with Numba at its first call; the result is kept on disk for later processes.
+    """A function that Numba compiles when there is much to do; the result is kept on disk for later processes.
 
     It is kept beside the source, or in the user's cache folder, or where NUMBA_CACHE_DIR says. Where nothing can be
     written, every process compiles for itself. The function makes no arrays.
     """
-    return _made(function, owns_memory=False)
+    return cast(Kernel, kernel(function, cache=True, _nrt=False))
 
 
 def allocating(function: Kernel) -> Kernel:
     """As `compiled`, for a kernel that makes arrays of its own."""
-    return _made(function, owns_memory=True)
+    return cast(Kernel, kernel(function, cache=True, _nrt=True))
 
 
 def woven(function: Kernel) -> Kernel:
     """A part of kernels that is copied into each of them: where a call per row would cost more than the work."""
-    return cast(Kernel, numba.njit(**_options(inline="always", _nrt=False))(function))
-
-
-def _made(function: Kernel, *, owns_memory: bool) -> Kernel:
-    try:
-        kernel = numba.njit(**_options(cache=True, _nrt=owns_memory))(function)
-    except RuntimeError:  # Numba finds no folder that it can write to
-        kernel = numba.njit(**_options(_nrt=owns_memory))(function)
-    return cast(Kernel, shielded(kernel))
-
-
-def _options(**more: bool | str) -> dict[str, Any]:
-    return {"nogil": True, "error_model": "numpy", **more}
+    return cast(Kernel, kernel(function, inline="always", _nrt=False))
 
 
 def read_only(array: Array) -> Array:

@@ -1,14 +1,14 @@
 """Compilations, while they happen.
 
-What      : `announce` says once, to a person who waits, that kernels are being compiled; `counted` counts them;
-            `shielded` keeps interrupts out of them.
+What      : `made` turns a function into a compiled kernel, shielded from interrupts; `announce` says once, to a person
+            who waits, that kernels are being compiled; `counted` counts them.
 Idea      : Numba reports every function that it really compiles, and none that it loads from the cache. A first few are
             not worth a word; more mean a fresh installation, and seconds of waiting. Numba keeps registries that an
             exception in the middle leaves broken for the whole process, and Ctrl-C, signal handlers and injected
             exceptions hit the thread that called us. So compiling and loading happen in a thread of their own, while
             the caller waits: an interrupt ends the waiting, never the compilation.
 Invariant : nothing is printed where nobody looks: into pipes, logs and tests.
-Never     : no kernel is chosen here.
+Never     : no kernel is chosen here; imported before the first kernel is compiled (interpreting.py).
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numba
 from numba.core import event
 
 _EVENT = "numba:compile"
@@ -90,6 +91,19 @@ def shielded(kernel: Any) -> Any:  # noqa: ANN401 - a dispatcher of Numba's
     return kernel
 
 
+def made(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
+    """The compiled kernel of a function; it compiles when it is first called, or is loaded from the disk."""
+    chosen: dict[str, Any] = {"nogil": True, "error_model": "numpy", **options}
+    try:
+        kernel = numba.njit(**chosen)(function)
+    except RuntimeError:  # Numba finds no folder that it can write to
+        kernel = numba.njit(**{**chosen, "cache": False})(function)
+    return kernel if "inline" in options else shielded(kernel)  # type: ignore[no-any-return]
+
+
 def _is_watched() -> bool:
     """Whether a person sees what is printed: at a terminal, or in a notebook."""
     return "ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())
+
+
+announce()

@@ -1,100 +1,54 @@
-"""Reading and writing arrays by address inside compiled code.
+"""Reading and writing arrays by address inside kernels.
 
 What      : loads and stores of fixed-width integers at `address + index * width`, and a hint to fetch a place soon.
 Idea      : a join touches any number of arrays of any relations; handing their addresses to one kernel as plain
             numbers keeps that kernel a single compiled function for every rule, instead of one per combination.
-Invariant : an address is taken immediately before a kernel runs and no array is reallocated while it runs. A 64-bit
-            place may be a pair of 32-bit ones, so it is aligned to four bytes only.
-Never     : called from interpreted code.
+            Interpreted kernels use the functions below, compiled ones their namesakes in intrinsics.py.
+Invariant : an address is taken immediately before a kernel runs and no array is reallocated while it runs.
+Never     : called from anything but a kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from ctypes import c_int32, c_int64, c_uint16
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
+import numpy as np
 
-Part: TypeAlias = Any
-"""A piece of the compiler: a type, a value, a builder. Neither Numba nor llvmlite has types for them."""
+from tidelog.backends.local.kernels.compiled import Int
 
 
-def _place(builder: Part, element: Part, address: Part, index: Part) -> Part:
-    pointer = builder.inttoptr(address, element.as_pointer())
-    return builder.gep(pointer, [index], source_etype=element)
+def load16(address: Int, index: Int) -> Int:
+    """The unsigned 16-bit number at a place."""
+    return np.int64(c_uint16.from_address(int(address) + 2 * int(index)).value)
 
 
-def _loader(number_type: Part, width: int) -> Callable[..., Any]:
-    """An intrinsic that loads one integer of the given width and returns it as int64."""
-    element: Part = ir.IntType(width)  # type: ignore[no-untyped-call]
-
-    @intrinsic
-    def load(typing: Part, address: Part, index: Part) -> Part:
-        del typing, address, index
-
-        def generate(context: Part, builder: Part, signature: Part, arguments: Part) -> Part:
-            value = builder.load(_place(builder, element, *arguments), align=min(width // 8, 4), typ=element)
-            return context.cast(builder, value, number_type, signature.return_type)
-
-        return types.int64(types.int64, types.int64), generate
-
-    return load
+def load32(address: Int, index: Int) -> Int:
+    """The signed 32-bit number at a place."""
+    return np.int64(c_int32.from_address(int(address) + 4 * int(index)).value)
 
 
-def _storer(number_type: Part, width: int) -> Callable[..., Any]:
-    """An intrinsic that stores one integer of the given width."""
-    element: Part = ir.IntType(width)  # type: ignore[no-untyped-call]
-
-    @intrinsic
-    def store(typing: Part, address: Part, index: Part, value: Part) -> Part:
-        del typing, address, index, value
-
-        def generate(context: Part, builder: Part, signature: Part, arguments: Part) -> Part:
-            narrow = context.cast(builder, arguments[2], signature.args[2], number_type)
-            builder.store(narrow, _place(builder, element, arguments[0], arguments[1]), align=min(width // 8, 4))
-            return context.get_dummy_value()
-
-        return types.void(types.int64, types.int64, types.int64), generate
-
-    return store
+def load64(address: Int, index: Int) -> Int:
+    """The signed 64-bit number at a place."""
+    return np.int64(c_int64.from_address(int(address) + 8 * int(index)).value)
 
 
-load16 = _loader(types.uint16, 16)
-load32 = _loader(types.int32, 32)
-load64 = _loader(types.int64, 64)
-store32 = _storer(types.int32, 32)
-store64 = _storer(types.int64, 64)
+def store32(address: Int, index: Int, value: Int) -> None:
+    """Write a 32-bit number."""
+    c_int32.from_address(int(address) + 4 * int(index)).value = int(value)
 
 
-def _fetcher(width: int) -> Callable[..., Any]:
-    """An intrinsic that asks the processor to bring a place into its cache; it never waits and never fails."""
-    element: Part = ir.IntType(width)  # type: ignore[no-untyped-call]
-
-    @intrinsic
-    def fetch(typing: Part, address: Part, index: Part) -> Part:
-        del typing, address, index
-
-        def generate(context: Part, builder: Part, signature: Part, arguments: Part) -> Part:
-            del signature
-            number: Part = ir.IntType(32)  # type: ignore[no-untyped-call]
-            pointer = ir.IntType(8).as_pointer()  # type: ignore[no-untyped-call]
-            hint = ir.FunctionType(ir.VoidType(), [pointer, number, number, number])  # type: ignore[no-untyped-call]
-            function: Part = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-                builder.module, hint, "llvm.prefetch.p0"
-            )
-            place = builder.bitcast(_place(builder, element, *arguments), pointer)
-            is_write, locality, is_data = (ir.Constant(number, value) for value in (0, 3, 1))  # type: ignore[no-untyped-call]
-            builder.call(function, [place, is_write, locality, is_data])
-            return context.get_dummy_value()
-
-        return types.void(types.int64, types.int64), generate
-
-    return fetch
+def store64(address: Int, index: Int, value: Int) -> None:
+    """Write a 64-bit number."""
+    c_int64.from_address(int(address) + 8 * int(index)).value = int(value)
 
 
-fetch16 = _fetcher(16)
-fetch32 = _fetcher(32)
-fetch64 = _fetcher(64)
+def fetch16(address: Int, index: Int) -> None:
+    """A 16-bit place will be read soon."""
+
+
+def fetch32(address: Int, index: Int) -> None:
+    """A 32-bit place will be read soon."""
+
+
+def fetch64(address: Int, index: Int) -> None:
+    """A 64-bit place will be read soon."""
