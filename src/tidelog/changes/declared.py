@@ -16,7 +16,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tidelog.changes.columns import Column, Columns, out_of_range
 from tidelog.errors import UpdateError
@@ -87,11 +86,15 @@ def _fitting_arrow(column: pa.Array | pa.ChunkedArray, kind: str) -> pa.Array | 
         return None if floats is None else floats
     if held != _ARROW[kind]:
         return None
-    return None if kind == "unsigned" and pc.min(_decoded(column)).as_py() < 0 else column
+    if kind == "unsigned":
+        from pyarrow.compute import min as least  # not at the top: pyarrow.compute takes a tenth of a second
+
+        return None if least(_decoded(column)).as_py() < 0 else column
+    return column
 
 
 def _decoded(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _exact_floats(column: pa.Array | pa.ChunkedArray) -> pa.Array | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,7 +37,16 @@ _TYPES = {
     "symbol": pa.large_string(),
 }
 _SHOWN = 200
-_QUOTE, _NOTHING = pa.scalar('"', pa.large_string()), pa.scalar("", pa.large_string())
+
+
+def _text(text: str) -> pa.Scalar:
+    """A string for Arrow's functions. `pa.scalar` would import pandas, which takes half a second."""
+    data = text.encode()
+    ends = struct.pack("=qq", 0, len(data))
+    return pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(ends), pa.py_buffer(data)])[0]
+
+
+_QUOTE, _NOTHING = _text('"'), _text("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +87,8 @@ def write_delimited(path: Path, table: pa.Table, rows: int, layout: Layout) -> N
             file.write(b"()\n" * rows)
             return
         _check_mark(columns[0], layout)
-        lines = pc.binary_join_element_wise(*columns, pa.scalar(layout.delimiter, pa.large_string()))
-        ended = pc.binary_join_element_wise(lines, _NOTHING, pa.scalar("\n", pa.large_string()))
+        lines = pc.binary_join_element_wise(*columns, _text(layout.delimiter))
+        ended = pc.binary_join_element_wise(lines, _NOTHING, _text("\n"))
         for chunk in ended.chunks:
             file.writelines(_bytes(chunk))
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tidelog.changes import json_terms
 from tidelog.changes.columns import Columns, plain
@@ -132,7 +131,9 @@ def _write(path: Path, ending: str, facts: pa.Table | Columns, layout: Layout | 
     elif ending == ".parquet":
         if not table.columns or any(pa.types.is_union(column.type) for column in table.columns):
             raise UpdateError.of("E308", "Parquet needs columns, of one type each", remedy="write .jsonl")
-        pq.write_table(table, path)
+        from pyarrow import parquet
+
+        parquet.write_table(table, path)
     else:
         raise _unknown_ending(path)
 
@@ -144,7 +145,9 @@ def _layout(ending: str, header: bool, delimiter: str | None, quoted: bool | Non
 
 def _read_parquet(path: Path) -> pa.Table:
     try:
-        return pq.read_table(path)
+        from pyarrow import parquet  # not at the top: it takes a tenth of a second
+
+        return parquet.read_table(path)
     except pa.ArrowInvalid as error:
         raise UpdateError.of("E306", f"{path} is not Parquet: {error}", remedy="write the file again") from error
 

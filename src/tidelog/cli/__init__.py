@@ -16,7 +16,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
-from importlib import import_module, metadata
+from importlib import import_module
 from typing import Any, NoReturn
 
 from tidelog.errors import LawError, TidelogError, TidelogWarning, UsageError
@@ -85,11 +85,22 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError.of("E801", message, remedy=f"see: {self.prog} --help")
 
 
+class _Version(argparse.Action):
+    """Says which version this is; only then it is looked up, which takes as long as a small command."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Print and leave."""
+        from importlib import metadata
+
+        print(f"tidelog {metadata.version('tidelog')}")
+        parser.exit()
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="tidelog", description="Keeps Datalog materialisations true while facts and rules come and go."
     )
-    parser.add_argument("--version", action="version", version=f"tidelog {metadata.version('tidelog')}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="say which version this is")
     levels = ("debug", "info", "warning", "error")
     parser.add_argument("--log-level", choices=levels, default="warning", help="how much to log (default: %(default)s)")
     parser.add_argument("--log-format", choices=("text", "json"), default="text", help="(default: %(default)s)")

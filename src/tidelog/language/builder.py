@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain
-from typing import Any
-
-from lark import Token
+from typing import TYPE_CHECKING, Any
 
 from tidelog.errors import Problem
 from tidelog.language.declarations import Alias, Column, Declarations
@@ -23,6 +21,9 @@ from tidelog.language.nodes import Applied, Formula, Name, Node
 from tidelog.language.renaming import apart, rename_rule, rule_variables
 from tidelog.language.term_reductions import FRESH
 from tidelog.language.terms import Atom, Constant, Fact, Program, Rule, Value, Variable
+
+if TYPE_CHECKING:
+    from lark import Token
 
 _READ_OVER = {
     ".pragma": "give options on the command line",
@@ -172,7 +173,7 @@ class Builder(LiteralReductions):
         for name in names:
             self.declarations.declare(name.text, columns, name.place)
         for token in children[1:]:
-            if isinstance(token, Token):
+            if not isinstance(token, Column | Name):
                 self._qualify(token, names)
 
     def _qualify(self, token: Token, names: list[Name]) -> None:

@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from lark import Token
+if TYPE_CHECKING:
+    from lark import Token
 
 
 class Prefixes:
@@ -52,6 +54,8 @@ class Prefixes:
 
 def _parts(token: Token) -> Iterator[Token]:
     """`a:b` as a name, a colon and a name; `a:b-c` as a difference behind the colon."""
+    from lark import Token
+
     name, _, local = str(token).partition(":")
     line, column, start = token.line or 1, token.column or 1, token.start_pos or 0
     parts = re.split("(-)", local)

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from importlib import resources
-from typing import Generic, TypeVar
-
-from lark import Lark, TextSlice
-from lark.exceptions import UnexpectedInput
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from tidelog.errors import Problem, ProgramError
 from tidelog.language.builder import Builder
-from tidelog.language.mistakes import describe, next_statement
 from tidelog.language.prefixes import Prefixes
 from tidelog.language.term_reductions import MAX_PROBLEMS
 from tidelog.language.terms import Value
+
+if TYPE_CHECKING:
+    from lark import Lark
 
 BuilderType = TypeVar("BuilderType", bound=Builder)
 
@@ -31,15 +31,24 @@ class Reader(threading.local, Generic[BuilderType]):
     """A parser and its builder; each thread has its own, because the builder holds the text that is being read."""
 
     def __init__(self, builder: type[BuilderType], package: str, grammar: str, starts: Sequence[str]) -> None:
-        text = resources.files(package).joinpath(grammar).read_text(encoding="utf-8")
         self.builder = builder()
         self.builder.prefixes = Prefixes()
-        self.lark = Lark(
-            text,
+        self._grammar = package, grammar
+        self._starts = list(starts)
+
+    @cached_property
+    def _lark(self) -> Lark:
+        """The parser, built when a text needs it: that takes a third of a second, and plain texts do not."""
+        from lark import Lark
+
+        package, grammar = self._grammar
+        builder: Any = self.builder
+        return Lark(
+            resources.files(package).joinpath(grammar).read_text(encoding="utf-8"),
             parser="lalr",
             lexer="contextual",
-            start=list(starts),
-            transformer=self.builder,
+            start=self._starts,
+            transformer=builder,
             postlex=self.builder.prefixes,
             maybe_placeholders=False,
         )
@@ -60,9 +69,14 @@ class Reader(threading.local, Generic[BuilderType]):
         position = glance(text, self.builder) if glance is not None else 0
         if glance is not None and position == len(text):
             return None
+        from lark import TextSlice
+        from lark.exceptions import UnexpectedInput
+
+        from tidelog.language.mistakes import describe, next_statement
+
         while len(self.builder.problems) < MAX_PROBLEMS:
             try:
-                return self.lark.parse(TextSlice(text, position, len(text)), start=start)
+                return self._lark.parse(TextSlice(text, position, len(text)), start=start)
             except UnexpectedInput as error:
                 self.builder.end_statement()
                 self.builder.problems.append(describe(error, text, self.builder.place_at))

@@ -12,9 +12,7 @@ Never     : no literals or statements (see literal_reductions.py, builder.py) an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeVar
-
-from lark import Token, Transformer
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidelog.errors import Place, Problem
 from tidelog.language.lexemes import AGGREGATE_WORDS, read_number, read_string
@@ -24,6 +22,9 @@ from tidelog.language.rdf_terms import IRI, BlankNode
 from tidelog.language.rdf_terms import Literal as RdfLiteral
 from tidelog.language.rdf_values import canonical
 from tidelog.language.terms import Aggregate, Call, Constant, Literal, Term, Value, Variable, variables
+
+if TYPE_CHECKING:
+    from lark import Token
 
 MAX_DEPTH = 200
 MAX_PROBLEMS = 100
@@ -41,7 +42,7 @@ Origin = Callable[[int], tuple[str, int]]
 """The file and the line in it for a line of a text."""
 
 
-class TermReductions(Transformer[Token, Any]):
+class TermReductions:
     """The state of reading one text, and the reductions for terms."""
 
     source: str
@@ -184,7 +185,7 @@ class TermReductions(Transformer[Token, Any]):
     def application(self, children: list[Any]) -> Applied:
         """`name(terms)`."""
         first, *nodes = children
-        name = self.name([first]) if isinstance(first, Token) else first
+        name = first if isinstance(first, Name) else self.name([first])
         terms = tuple(self.as_term(node) for node in nodes)
         applied = Applied(name, terms)
         self.note_depth(applied, self.depth_of(terms))

@@ -12,15 +12,16 @@ Never     : no guess which dialect a text is in (see language/read.py).
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
-
-from lark import Token
+from typing import TYPE_CHECKING, Any
 
 from tidelog.language.dialects.zodiacedge import ZodiacEdgeBuilder, inner_names
 from tidelog.language.nodes import Applied, Formula, Name
 from tidelog.language.rdf_terms import IRI
 from tidelog.language.reader import Reader, raise_if_any
 from tidelog.language.terms import Constant, Program
+
+if TYPE_CHECKING:
+    from lark import Token
 
 _TYPE = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
 TRIPLE = "triple"

@@ -14,9 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
-
-from lark import Token
+from typing import TYPE_CHECKING, Any
 
 from tidelog.language.builder import Builder
 from tidelog.language.dialects.triples import read_triples
@@ -24,6 +22,9 @@ from tidelog.language.nodes import Aggregated, Formula, Name
 from tidelog.language.reader import Reader, raise_if_any
 from tidelog.language.renaming import rename_literal, rename_term
 from tidelog.language.terms import Constant, Fact, Literal, Program, Term, Variable, variables
+
+if TYPE_CHECKING:
+    from lark import Token
 
 _OPERATIONS = {
     "count": "count",
@@ -74,7 +75,7 @@ class ZodiacEdgeBuilder(Builder):
 
     def conjunction(self, children: list[Any]) -> Formula:
         """Literals between `and`s; the words themselves say nothing more."""
-        return super().conjunction([child for child in children if not isinstance(child, Token)])
+        return super().conjunction([child for child in children if not isinstance(child, str)])
 
     def comp(self, children: list[Any]) -> Formula:
         """`COMP(left, op, right)`."""

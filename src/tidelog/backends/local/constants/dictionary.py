@@ -39,6 +39,7 @@ _CACHED = 1 << 16
 _FEW = 32
 _DOUBLE, _BITS = struct.Struct("=d"), struct.Struct("=q")
 _KINDS: dict[type, int] = {int: KIND_INT, float: KIND_FLOAT, bool: KIND_BOOL, str: KIND_STRING}
+_NAMES = ("int", "float", "bool", "string", "term")
 _KINDS |= dict.fromkeys((IRI, BlankNode, Literal), KIND_TERM)
 
 
@@ -122,7 +123,7 @@ class Dictionary(ConstantStore):
         if kinds.size and (kinds == kinds[0]).all():
             return self._column(ids, int(kinds[0])).to_pylist()  # type: ignore[no-any-return]
         out = np.empty(kinds.size, object)
-        for kind in np.unique(kinds):
+        for kind in np.flatnonzero(np.bincount(kinds)):
             chosen = kinds == kind
             out[chosen] = np.array(self._column(ids[chosen], int(kind)).to_pylist(), object)
         return out.tolist()
@@ -134,7 +135,7 @@ class Dictionary(ConstantStore):
 
     def _decoded_arrow(self, ids: Array) -> pa.Array:
         kinds = self.kinds[ids]
-        present = np.unique(kinds)
+        present = np.flatnonzero(np.bincount(kinds, minlength=len(_NAMES)))
         if present.size == 0:
             return pa.nulls(0)
         if present.size == 1:
@@ -146,8 +147,8 @@ class Dictionary(ConstantStore):
             chosen = codes == code
             offsets[chosen] = np.arange(np.count_nonzero(chosen))
             parts.append(self._column(ids[chosen], int(kind)))
-        names = [("int", "float", "bool", "string", "term")[kind] for kind in present]
-        return pa.UnionArray.from_dense(pa.array(codes), pa.array(offsets), parts, names)
+        names = [_NAMES[kind] for kind in present]
+        return pa.UnionArray.from_dense(_numbers(codes, pa.int8()), _numbers(offsets, pa.int32()), parts, names)
 
     def _encode_few(self, values: Sequence[Value]) -> Array:
         """Values that are mostly cached, one by one: cheaper than Arrow for some hundreds."""
@@ -252,12 +253,12 @@ class Dictionary(ConstantStore):
         """The constants of ids that are all of one kind, as Arrow."""
         payloads = self.payloads[ids]
         if kind == KIND_INT:
-            return pa.array(payloads)
+            return _numbers(payloads, pa.int64())
         if kind == KIND_FLOAT:
-            return pa.array(payloads.view(np.float64))
+            return _numbers(payloads, pa.float64())
         if kind == KIND_BOOL:
-            return pa.array(payloads.astype(np.bool_))
-        taken = self.strings().take(pa.array(payloads))
+            return _numbers(np.packbits(payloads.astype(np.bool_), bitorder="little"), pa.bool_(), payloads.size)
+        taken = self.strings().take(_numbers(payloads, pa.int64()))
         if kind == KIND_TERM:
             return as_terms(taken)
         return taken if taken.nbytes >= 2**31 else taken.cast(pa.string())
@@ -274,6 +275,12 @@ def _bytes(values: Sequence[Value]) -> tuple[Array, Array]:
     encoded = [str(value).encode() for value in values]
     bounds = np.array([0, *accumulate(map(len, encoded))], np.int64)
     return read_only(np.frombuffer(b"".join(encoded), np.uint8)), read_only(bounds)
+
+
+def _numbers(array: Array, kind: pa.DataType, count: int | None = None) -> pa.Array:
+    """Memory as an Arrow array. `pa.array` would do the same, but imports pandas, which takes half a second."""
+    size = array.size if count is None else count
+    return pa.Array.from_buffers(kind, size, [None, pa.py_buffer(np.ascontiguousarray(array))])
 
 
 def _value(kind: int, payload: int) -> Value:
