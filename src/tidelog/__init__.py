@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tidelog.language.parser import parse
     from tidelog.language.terms import Program
     from tidelog.limits import Limits
+    from tidelog.maintenance.profiled_store import profiling
 
 _HOMES = {
     "tidelog.changes.change": ("Change", "Stats"),
@@ -41,6 +42,7 @@ _HOMES = {
     "tidelog.language.parser": ("parse",),
     "tidelog.language.terms": ("Program",),
     "tidelog.limits": ("Limits",),
+    "tidelog.maintenance.profiled_store": ("profiling",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -65,6 +67,7 @@ __all__ = [
     "UsageError",
     "net",
     "parse",
+    "profiling",
     "read_updates",
 ]
 

@@ -20,6 +20,7 @@ from tidelog.limits import Budget
 from tidelog.maintenance.counters import stats_of
 from tidelog.maintenance.marking import Foreseen
 from tidelog.maintenance.missing_values import REFUSE, Missing
+from tidelog.maintenance.profiled_store import costs, profiled
 from tidelog.maintenance.rule_book import RuleBook
 from tidelog.maintenance.task import Strategy
 from tidelog.maintenance.transaction import Outcome, maintain
@@ -72,8 +73,9 @@ class Attempt:
         come = self._interned(insert)
         for name, facts in self._interned(inline).items():
             come[name] = backend.store.union([come[name], facts]) if name in come else facts
+        store = profiled(backend.store)
         outcome = maintain(
-            backend.store,
+            store,
             self.after.schedule,
             self.strategy,
             delete=gone,
@@ -88,6 +90,7 @@ class Attempt:
         if self.arithmetic == REFUSE:
             missing.refuse(self.after.schedule)
         change = self._change(outcome, budget, started)
+        change.stats.costs = costs(store)
         change.stats.without_value = missing.told(self.after.schedule)
         entry = self._entry(outcome, come, gone) if journals else None
         before = Before(self.before.program.rules, self._frozen(outcome.withdrawn))

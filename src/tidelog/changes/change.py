@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from tidelog.changes.columns import mixed_to_arrow
 from tidelog.changes.fact_sources import to_table
+from tidelog.changes.rule_costs import RuleCost
 from tidelog.changes.strategy_choice import StrategyChoice
 from tidelog.language.lexemes import spell_name
 from tidelog.language.printer import print_fact
@@ -137,6 +138,8 @@ class Stats:
     no_ops: int = 0
     without_value: dict[str, WithoutValue] = field(default_factory=dict)
     """Rule -> the instances of the new version that are none because their arithmetic has no value."""
+    costs: tuple[RuleCost, ...] = ()
+    """What each rule cost in each phase, the dearest first; only inside `with tidelog.profiling():`."""
     seconds: float = 0.0
     jobs: int = 0
     """Spark jobs that the update took, 0 on the local backend."""

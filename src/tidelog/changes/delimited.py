@@ -40,7 +40,7 @@ _SHOWN = 200
 
 
 def _text(text: str) -> pa.Scalar:
-    """A string for Arrow's functions. `pa.scalar` would import pandas, which takes half a second."""
+    """A string for Arrow's functions. Arrow's own way to make one imports pandas, which takes half a second."""
     data = text.encode()
     ends = struct.pack("=qq", 0, len(data))
     return pa.Array.from_buffers(pa.large_string(), 1, [None, pa.py_buffer(ends), pa.py_buffer(data)])[0]

@@ -1,29 +1,54 @@
 """What an update cost, by rule and phase, for people.
 
-What      : `profile_table` prints the derivations of a change by rule and phase, with a bar for their share, and the
-            totals: rounds, seconds, strategies.
-Idea      : `change.stats` has the numbers; here they are ordered by what costs most.
-Invariant : the rows add up to the totals in the last line.
+What      : `profile_table` prints what each rule and phase took, the dearest first, and the totals: rounds, seconds,
+            strategies.
+Idea      : `change.stats` has the numbers. Inside `tidelog.profiling` it has times, runs and duplicates as well; else
+            the rows are ordered by derivations, which are always counted.
+Invariant : the derivations of the rows add up to the total in the last line.
 Never     : nothing is measured here.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tidelog.changes.change import Stats
 from tidelog.changes.tables import text_table
+from tidelog.language.terms import Value
 
 _SHOWN, _BAR = 60, 20
 
 
 def profile_table(stats: Stats, limit: int | None = None) -> str:
-    """The derivations of every rule and phase, most first, and the totals."""
-    ordered = sorted(stats.derivations.items(), key=lambda item: -item[1])
-    most = max((count for _, count in ordered), default=1)
-    rows = [(count, "#" * max(1, round(_BAR * count / most)), phase, _cut(rule)) for (rule, phase), count in ordered]
-    table = text_table(("derivations", "share", "phase", "rule"), rows, len(rows), limit)
+    """The costs of every rule and phase, most first, and the totals."""
+    headings, rows = _timed(stats) if stats.costs else _counted(stats)
+    table = text_table(headings, rows, len(rows), limit)
     chosen = ", ".join(sorted({name for name, _ in stats.strategies.values()}))
     totals = f"{stats.total_derivations:,} derivations in {stats.rounds:,} rounds, {1000 * stats.seconds:.1f} ms"
     return f"{table}\n{totals}; strategy: {chosen}"
+
+
+def _timed(stats: Stats) -> tuple[Sequence[str], Sequence[Sequence[Value]]]:
+    most = stats.costs[0].seconds
+    rows = [
+        (
+            round(1000 * cost.seconds, 2), _bar(cost.seconds, most), cost.derivations, cost.duplicates, cost.runs,
+            cost.phase, _cut(cost.rule),
+        )
+        for cost in stats.costs
+    ]  # fmt: skip
+    return ("ms", "share", "derivations", "duplicates", "runs", "phase", "rule"), rows
+
+
+def _counted(stats: Stats) -> tuple[Sequence[str], Sequence[Sequence[Value]]]:
+    ordered = sorted(stats.derivations.items(), key=lambda item: -item[1])
+    most = max((count for _, count in ordered), default=1)
+    rows = [(count, _bar(count, most), phase, _cut(rule)) for (rule, phase), count in ordered]
+    return ("derivations", "share", "phase", "rule"), rows
+
+
+def _bar(part: float, most: float) -> str:
+    return "#" * max(1, round(_BAR * part / most)) if most else "#"
 
 
 def _cut(text: str) -> str:

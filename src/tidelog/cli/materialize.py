@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,6 +37,7 @@ def register(subparsers: Subparsers) -> None:
     add_engine_options(parser, needs_facts=False)
     parser.add_argument("--out", metavar="DIR", default="-", help="where to write (default: -, standard output)")
     parser.add_argument("--profile", action="store_true", help="print what it cost, by rule and phase")
+    parser.add_argument("--profile-svg", metavar="FILE", help="draw what it cost, as a picture")
     parser.add_argument("--format", choices=FORMATS, default="csv", help="(default: %(default)s)")
 
 
@@ -50,7 +52,8 @@ def run(args: argparse.Namespace) -> int:
 
     started = time.perf_counter()
     progress = progress_for()
-    loaded = load(args, progress)
+    with _measured(args):
+        loaded = load(args, progress)
     engine, program = loaded.engine, loaded.program
     outputs = _outputs(program)
     for rule, lacking in engine.without_value.items():
@@ -72,12 +75,33 @@ def run(args: argparse.Namespace) -> int:
         from tidelog.changes.profile import profile_table
 
         print(profile_table(loaded.change.stats), file=sys.stderr)
+    if args.profile_svg:
+        from tidelog.cli.drawing.flame import flame
+
+        _write_text(args.profile_svg, flame(loaded.change.stats))
     if args.out == "-":
         return 0
     print(f"{loaded.read:,} facts read, {written:,} written to {visible(str(Path(args.out)))} in {seconds:.1f} s")
     for relation, _ in outputs:
         print(f"  {spell_name(relation)}: {len(engine[relation]):,}")
     return 0
+
+
+def _measured(args: argparse.Namespace) -> AbstractContextManager[None]:
+    """What each rule costs is measured if somebody asks; rules then run one at a time, which takes longer."""
+    if not args.profile and not args.profile_svg:
+        return nullcontext()
+    from tidelog.maintenance.profiled_store import profiling
+
+    return profiling()
+
+
+def _write_text(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise UsageError.of("E806", f"{path} cannot be written: {reason}", remedy="check the path") from error
 
 
 def _outputs(program: Program) -> list[tuple[str, FileOptions]]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import islice
 
 from tidelog.analysis.spelling import nearest
@@ -24,6 +25,7 @@ from tidelog.errors import UsageError
 from tidelog.language.parser import parse, parse_atom
 from tidelog.language.printer import names, print_rule
 from tidelog.language.terms import Constant, Value
+from tidelog.maintenance.profiled_store import profiling
 
 _ROWS = 40
 _INTRODUCTION = """\
@@ -90,7 +92,8 @@ class Session:
         return self._last.summary()
 
     def _apply(self, statement: Statement) -> Change:
-        return self.engine.apply(statement.insert, statement.delete, statement.add_rules, statement.remove_rules)
+        with profiling() if self._is_timed else nullcontext():
+            return self.engine.apply(statement.insert, statement.delete, statement.add_rules, statement.remove_rules)
 
     def _opposite(self, statement: Statement) -> Statement:
         """What undoes an update: only what it really changes."""
@@ -182,7 +185,7 @@ class Session:
         return self._last.summary(self._rows) if self._last else "(no update yet)"
 
     def do_profile(self, _text: str) -> str:
-        """What the last update cost, by rule and phase."""
+        """What the last update cost, by rule and phase; with times if timing is on (.time)."""
         return profile_table(self._last.stats) if self._last else "(no update yet)"
 
     def do_plan(self, text: str) -> str:

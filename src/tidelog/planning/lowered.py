@@ -11,7 +11,7 @@ Never     : no order of evaluation here (join_order.py) and no data.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from tidelog.language.terms import Atom, Comparison, Negation, Rule
@@ -82,6 +82,11 @@ class Stage:
     rules: tuple[LoweredRule, ...]
     groups: tuple[GroupRule, ...]
     is_recursive: bool
+
+    @cached_property
+    def alone(self) -> tuple[Stage, ...]:
+        """Each rule as a stage of its own, over the same relations; they stay the same objects."""
+        return tuple(replace(self, rules=(rule,)) for rule in self.rules)
 
     @cached_property
     def finds_undefined(self) -> bool:

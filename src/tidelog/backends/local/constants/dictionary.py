@@ -278,7 +278,7 @@ def _bytes(values: Sequence[Value]) -> tuple[Array, Array]:
 
 
 def _numbers(array: Array, kind: pa.DataType, count: int | None = None) -> pa.Array:
-    """Memory as an Arrow array. `pa.array` would do the same, but imports pandas, which takes half a second."""
+    """Memory as an Arrow array. `pa.array` does the same, but imports pandas, which takes half a second."""
     size = array.size if count is None else count
     return pa.Array.from_buffers(kind, size, [None, pa.py_buffer(np.ascontiguousarray(array))])
 
