@@ -26,6 +26,9 @@ def test_the_example_is_fine_and_is_not_overwritten(tmp_path, capsys):
     [
         ("pipeline.toml", 'state = "state"', 'sate = "state"', "did you mean state?"),
         ("rules.dl", "reachable(x), open", "!reachable(x), open", "E2"),
+        ("pipeline.toml", 'format = "csv"', 'format = "cvs"', "did you mean csv?"),
+        ("pipeline.toml", 'format = "parquet"', 'format = "parqet"', "did you mean parquet?"),
+        ("pipeline.toml", 'master = "local[*]"', 'master = "locl[2]"', "did you mean local[*]?"),
     ],
 )
 def test_a_mistake_is_the_users_and_has_a_place(tmp_path, capsys, file, old, new, words):

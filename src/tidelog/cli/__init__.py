@@ -30,6 +30,9 @@ COMMANDS: tuple[str, ...] = (
 )  # fmt: skip
 """The commands in the order in which `tidelog --help` lists them; each is a module of this package."""
 
+_STACKS = "TIDELOG_TRACEBACK"
+"""The environment variable that `--verbose` sets: whoever fails then shows where."""
+
 FINE, WRONG_INPUT, OUR_FAULT, INTERRUPTED = 0, 1, 2, 130
 
 Subparsers = Any
@@ -42,6 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the process ends
     try:
         args = _arguments(argv)
+        if getattr(args, "verbose", False):
+            os.environ[_STACKS] = "1"
         configure(level=args.log_level, form=args.log_format)
         with shown_on(sys.stderr, strict=getattr(args, "strict", False)):
             code: int = args.run(args)
@@ -52,6 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return WRONG_INPUT
     except TidelogError as error:
         print(error, file=sys.stderr)
+        if os.environ.get(_STACKS):
+            traceback.print_exception(error)
         return OUR_FAULT if isinstance(error, LawError) else WRONG_INPUT
     except SystemExit as leaving:  # argparse leaves this way after --help and --version
         return leaving.code if isinstance(leaving.code, int) else FINE
@@ -63,7 +70,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except Exception as error:
-        return _without_extra(error) or _we_failed(error)
+        return _without_extra(error) or _spark_failed(error) or _we_failed(error)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -101,6 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         prog="tidelog", description="Keeps Datalog materialisations true while facts and rules come and go."
     )
     parser.add_argument("--version", action=_Version, nargs=0, help="say which version this is")
+    parser.add_argument("--verbose", action="store_true", help="if it fails, show where: the stacks of Python and Java")
     levels = ("debug", "info", "warning", "error")
     parser.add_argument("--log-level", choices=levels, default="warning", help="how much to log (default: %(default)s)")
     parser.add_argument("--log-format", choices=("text", "json"), default="text", help="(default: %(default)s)")
@@ -109,6 +117,9 @@ def _parser() -> argparse.ArgumentParser:
         command = import_module(f"{__name__}.{name}")
         command.register(subparsers)
         subparsers.choices[name].set_defaults(run=command.run)
+        subparsers.choices[name].add_argument(
+            "--verbose", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS
+        )
     return parser
 
 
@@ -136,11 +147,23 @@ def _without_extra(error: Exception) -> int:
     return WRONG_INPUT
 
 
+def _spark_failed(error: Exception) -> int:
+    """What Spark says of the user's data, settings or cluster, in one sentence. 0 if the error is another one."""
+    if type(error).__module__.partition(".")[0] not in ("pyspark", "py4j"):
+        return 0
+    from tidelog.backends.spark.cluster.failures import failed
+
+    print(failed(error), file=sys.stderr)
+    if os.environ.get(_STACKS):
+        traceback.print_exception(error)
+    return WRONG_INPUT
+
+
 def _we_failed(error: Exception) -> int:
-    if os.environ.get("TIDELOG_TRACEBACK"):
+    if os.environ.get(_STACKS):
         traceback.print_exception(error)
     said = visible(f"{type(error).__name__}: {error}")
     print(f"E900  this is a fault of Tidelog, not of your input: {said}", file=sys.stderr)
-    if not os.environ.get("TIDELOG_TRACEBACK"):
-        print("  set TIDELOG_TRACEBACK=1 and run again to see where", file=sys.stderr)
+    if not os.environ.get(_STACKS):
+        print("  run again with --verbose (or set TIDELOG_TRACEBACK=1) to see where", file=sys.stderr)
     return OUR_FAULT

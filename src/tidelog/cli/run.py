@@ -22,6 +22,7 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument("--once", action="store_true", help="process what is there, then stop")
     parser.add_argument("--json", action="store_true", help="report events as JSON lines on stdout")
     parser.add_argument("--check", action="store_true", help="check the file and its programs, and stop")
+    parser.add_argument("--strict", action="store_true", help="warnings are errors, and so are notes of --check")
     parser.add_argument("--verify", action="store_true", help="at the end, compare with recomputation")
 
 
@@ -34,8 +35,11 @@ def run(args: argparse.Namespace) -> int:
 
     pipeline = read_pipeline(args.pipeline)
     if args.check:
-        for note in strangers(pipeline, arities(read_programs(pipeline.programs))):
+        notes = list(strangers(pipeline, arities(read_programs(pipeline.programs))))
+        for note in notes:
             print(visible(f"{args.pipeline}: note: {note}"))
+        if notes and args.strict:
+            return 1
         print(visible(f"{args.pipeline}: fine"))
         return 0
     from tidelog.pipeline.job import run_pipeline

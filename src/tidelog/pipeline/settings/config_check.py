@@ -20,6 +20,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from tidelog.backends.spark.cluster.master import problem
 from tidelog.errors import Problem
 from tidelog.language.read import ENDINGS
 from tidelog.maintenance.registry import STRATEGIES
@@ -30,6 +31,11 @@ OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "in", "not in", "like", "is null",
 
 TYPES = ("number", "unsigned", "float", "symbol", "bool")
 """The types of columns; without one, text is a number, a float or a symbol, whichever fits all of a column."""
+
+READ_FORMATS = ("csv", "json", "jsonl", "text", "rdf", "parquet", "orc", "avro", "xml", "jdbc", "delta")
+WRITTEN_FORMATS = ("csv", "json", "parquet", "orc", "avro", "jdbc", "delta", "console")
+FOLLOWED_FORMATS = ("jsonl", "parquet", "kafka", "delta", "rate")
+"""The formats that most pipelines use; Spark knows more where packages are installed."""
 
 _Kinds = tuple[type, ...]
 _TEXT: _Kinds = (str,)
@@ -45,6 +51,8 @@ class Key:
     needed: bool = False
     words: tuple[object, ...] | None = None
     least: float | None = None
+    usual: tuple[str, ...] = ()
+    """Words that it mostly is: others are allowed, but not what looks like a misspelling of one of these."""
 
 
 _OPTIONS = Key((dict,))
@@ -64,7 +72,7 @@ ROOT = {
     "rejects": _PATH,
 }
 SOURCE = {
-    "format": Key(_TEXT, needed=True),
+    "format": Key(_TEXT, needed=True, usual=READ_FORMATS),
     "path": _PATH,
     "columns": Key((list,), (str, int)),
     "types": Key((list,), _TEXT, words=TYPES),
@@ -77,7 +85,7 @@ FILTER = {
     "value": Key((str, int, float, bool, list)),
 }
 UPDATES = {
-    "format": Key(_TEXT),
+    "format": Key(_TEXT, usual=FOLLOWED_FORMATS),
     "path": _PATH,
     "files_per_batch": Key((int,), least=1),
     "latest": Key((bool,)),
@@ -87,7 +95,7 @@ UPDATES = {
 }
 SINK = {
     "what": Key(_TEXT, words=("changes", "relations")),
-    "format": Key(_TEXT, needed=True),
+    "format": Key(_TEXT, needed=True, usual=WRITTEN_FORMATS),
     "path": _PATH,
     "relations": Key((list,), _TEXT),
     "every": Key(_NUMBER, least=0),
@@ -135,6 +143,10 @@ def _check(content: Mapping[str, Any], places: Places) -> Iterator[Problem]:
     for name, keys in (("engine", ENGINE), ("spark", SPARK), ("status", STATUS), ("updates", UPDATES)):
         if isinstance(content.get(name), dict):
             yield from _table(content[name], keys, places, name)
+    if isinstance(content.get("spark"), dict) and isinstance(content["spark"].get("master"), str):
+        wrong = problem(content["spark"]["master"])
+        if wrong is not None:
+            yield Problem("E725", wrong[0], places.of("spark", "master"), wrong[1])
     if isinstance(content.get("engine"), dict) and isinstance(content["engine"].get("limits"), dict):
         yield from _table(content["engine"]["limits"], LIMITS, places, "engine", "limits")
     sources = content.get("sources")
@@ -209,6 +221,9 @@ def _value(value: object, key: Key, places: Places, *at: str | int) -> Iterator[
             close = get_close_matches(str(part), map(str, key.words or ()), 1)
             remedy = f"did you mean {close[0]}?" if close else f"use one of {', '.join(map(str, key.words or ()))}"
             yield Problem("E725", f"{name} cannot be {part!r}", place, remedy)
+    close = get_close_matches(value, key.usual, 1, 0.6) if isinstance(value, str) and value not in key.usual else []
+    if close and len(str(value)) <= len(close[0]) + 1:
+        yield Problem("E725", f"{name} cannot be {value!r}", place, f"did you mean {close[0]}?")
     if key.least is not None and isinstance(value, int | float) and value < key.least:
         yield Problem("E725", f"{name} cannot be {value}", place, f"write at least {key.least:g}")
 

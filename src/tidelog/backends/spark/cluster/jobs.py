@@ -17,10 +17,10 @@ from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tidelog.backends.spark.cluster.failures import failed
 from tidelog.errors import PipelineError
 
 T = TypeVar("T")
-_SHOWN = 300
 _LOST = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
 """Spark's word for kept blocks that no executor has any more."""
 
@@ -98,11 +98,7 @@ class Jobs:
                 remedy="open the last saved version; with spark.tidelog.directory set to a folder that every executor"
                 " reaches, lost executors lose no facts",
             )
-        return PipelineError.of(
-            "E702",
-            f"a Spark job failed: {_cause(text)[:_SHOWN] or type(error).__name__}",
-            remedy="see Spark's log for more; the last version is intact, so the update can be applied again",
-        )
+        return failed(error)
 
 
 def _stopped() -> PipelineError:
@@ -111,11 +107,3 @@ def _stopped() -> PipelineError:
         "the Spark session is stopped; of the last version only what the driver holds can still be read",
         remedy="start a session and open the last saved version",
     )
-
-
-def _cause(text: str) -> str:
-    """The line of Spark's text that says most: the innermost cause, else the first line that is no stack."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
-    thrown = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
-    return next(iter([*causes[-1:], *thrown, *lines]), "")

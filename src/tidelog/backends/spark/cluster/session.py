@@ -14,9 +14,14 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from tidelog.backends.spark.cluster.failures import cause
 from tidelog.backends.spark.cluster.java import use_java
+from tidelog.backends.spark.cluster.master import problem
+from tidelog.errors import PipelineError
 
 _STARTED_BY_US = "spark.tidelog.started"
 _QUIET_LOGS = Path(__file__).with_name("log4j2.properties")
@@ -38,6 +43,9 @@ def session(master: str = "local[*]", app: str = "tidelog", options: Mapping[str
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
+    wrong = problem(master)
+    if wrong is not None:
+        raise PipelineError.of("E709", wrong[0], remedy=wrong[1])
     if master.startswith("local"):
         use_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run in this environment, not in another one
@@ -45,7 +53,14 @@ def session(master: str = "local[*]", app: str = "tidelog", options: Mapping[str
     builder = SparkSession.builder.appName(app).master(master)
     for key, value in settings(master, options).items():
         builder = builder.config(key, value)
-    return builder.getOrCreate()
+    try:
+        return builder.getOrCreate()
+    except (PySparkException, Py4JError, ValueError) as error:
+        raise PipelineError.of(
+            "E709",
+            f"Spark cannot be started on {master}: {cause(str(error)) or type(error).__name__}",
+            remedy="check spark.master and spark.options; --verbose shows Spark's stack",
+        ) from error
 
 
 def settings(master: str, options: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -56,9 +71,14 @@ def settings(master: str, options: Mapping[str, str] | None = None) -> dict[str,
             "spark.driver.host": "127.0.0.1",  # no guess at host names, and no warning about the guess
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),  # a round costs a task per partition
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_QUIET_LOGS.as_uri()}",
+            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_QUIET_LOGS.as_uri()} {_stacks()}".strip(),
         }
     return chosen | dict(options or {})
+
+
+def _stacks() -> str:
+    """The option that makes Spark's log show stacks: only if somebody asked for them (`--verbose`)."""
+    return "-Dtidelog.stacks=full" if os.environ.get("TIDELOG_TRACEBACK") else ""
 
 
 def close(spark: SparkSession) -> None:
