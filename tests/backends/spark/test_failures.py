@@ -20,6 +20,11 @@ Caused by: java.io.FileNotFoundException: /data/edge.parquet does not exist
     [
         (JAVA, "/data/edge.parquet does not exist"),
         ("[DATA_SOURCE_NOT_FOUND] Failed to find the data source: cvs. SQLSTATE: 42K02", "[DATA_SOURCE_NOT_FOUND]"),
+        (
+            "An error occurred while calling o1.load.\n: org.apache.spark.SparkClassNotFoundException:"
+            " [DATA_SOURCE_NOT_FOUND] Failed to find x.\nCaused by: java.lang.ClassNotFoundException: x.DefaultSource",
+            "[DATA_SOURCE_NOT_FOUND] Failed to find x.",
+        ),
         ("", ""),
         ("\n\n", ""),
         ("x" * 5000, "x" * 300),

@@ -21,6 +21,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
+from tidelog.backends.spark.cluster.failures import cause
 from tidelog.errors import PipelineError
 from tidelog.pipeline.sources.records import SPARK_ERRORS
 from tidelog.state.versions import PARTS
@@ -58,7 +59,7 @@ def _broken(error: BaseException) -> PipelineError:
     if file:
         sentence = f"{file[1]} cannot be read: {causes[-1] if causes else 'see the log of Spark'}"
         return PipelineError.of("E732", sentence, remedy="correct, rename or remove the file, and start again")
-    first = text.partition("\n")[0] or type(error).__name__
+    first = cause(text) or type(error).__name__
     return PipelineError.of(
         "E732", f"the update stream broke: {first}", remedy="start again: it continues at the last stored version"
     )

@@ -27,6 +27,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from tidelog.backends.spark.cluster.failures import cause
 from tidelog.engine import Engine
 from tidelog.errors import PipelineError
 from tidelog.language.printer import print_fact
@@ -238,7 +239,7 @@ def _writing(sink: Sink) -> Iterator[None]:
     try:
         yield
     except (*SPARK_ERRORS, OSError) as error:
-        first = str(error).partition("\n")[0] or type(error).__name__
+        first = cause(str(error)) or type(error).__name__
         raise PipelineError.of(
             "E729",
             f"sink {sink.number} ({sink.format}) cannot be written: {first}",

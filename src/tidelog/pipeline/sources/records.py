@@ -24,6 +24,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql import types as T  # noqa: N812
 
+from tidelog.backends.spark.cluster.failures import cause
 from tidelog.errors import PipelineError
 from tidelog.pipeline.settings.config import NOT_TEXT, FactSource
 from tidelog.pipeline.settings.filters import matches
@@ -63,7 +64,7 @@ def read_records(spark: SparkSession, source: FactSource) -> Records:
 
 def unreadable(source: FactSource, error: Exception) -> PipelineError:
     """The error for a source that Spark refuses, in one line."""
-    first = str(error).partition("\n")[0] or type(error).__name__
+    first = cause(str(error)) or type(error).__name__
     return PipelineError.of(
         "E726",
         f"the source of {source.relation} cannot be read: {first}",

@@ -15,6 +15,7 @@ from tidelog.errors import PipelineError
 
 _SHOWN = 300
 _CLASS = re.compile(r"(?:an error occurred while calling \S+\s*:?\s*)?(?:[\w$]+\.)+[\w$]+:\s+", re.IGNORECASE)
+_WORDED = re.compile(r"(?:^|: )\[[A-Z_]+(?:\.[A-Z_]+)*\] ")
 _STATE = re.compile(r"\s*SQLSTATE: \w+\s*$")
 
 
@@ -28,10 +29,13 @@ def failed(error: Exception) -> PipelineError:
 
 
 def cause(text: str) -> str:
-    """The line of Spark's text that says most: the innermost cause, else the first line that is no stack."""
+    """The line of Spark's text that says most: one with an error class of Spark's, as [DATA_SOURCE_NOT_FOUND], because
+    it is written for users; else the innermost cause; else the first line that is no stack.
+    """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by: ")]
     thrown = [line.removeprefix(": ") for line in lines if line.startswith(": ")]
-    said = next(iter([*causes[-1:], *thrown, *lines]), "")
+    worded = [line for line in thrown if _WORDED.search(line)]
+    said = next(iter([*worded, *causes[-1:], *thrown, *lines]), "")
     named = _CLASS.match(said)
     return _STATE.sub("", said[named.end() :] if named else said)[:_SHOWN]

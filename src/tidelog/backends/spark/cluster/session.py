@@ -65,13 +65,13 @@ def session(master: str = "local[*]", app: str = "tidelog", options: Mapping[str
 
 def settings(master: str, options: Mapping[str, str] | None = None) -> dict[str, str]:
     """Every setting for a session on `master`: ours, those that only make sense on one machine, then the user's."""
-    chosen = dict(ALWAYS)
+    quiet = f"-Dlog4j2.configurationFile={_QUIET_LOGS.as_uri()} {_stacks()}".strip()
+    chosen = {**ALWAYS, "spark.driver.extraJavaOptions": quiet}
     if master.startswith("local"):
         chosen |= {
             "spark.driver.host": "127.0.0.1",  # no guess at host names, and no warning about the guess
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),  # a round costs a task per partition
-            "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_QUIET_LOGS.as_uri()} {_stacks()}".strip(),
         }
     return chosen | dict(options or {})
 
