@@ -10,12 +10,14 @@ Never     : nothing of the engine is assigned.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from tidelog.backends.backend import Backend
 from tidelog.changes.change import Change, FactTables
+from tidelog.changes.declared import as_asked
+from tidelog.changes.fact_sources import to_table
 from tidelog.limits import Budget
 from tidelog.maintenance.counters import stats_of
 from tidelog.maintenance.marking import Foreseen
@@ -30,6 +32,38 @@ from tidelog.state.journal import Entry
 
 Sources = Mapping[str, object]
 """Facts from anywhere, by relation."""
+
+
+class Asked(NamedTuple):
+    """What one update asks of the facts; those written among its rules are `inline`."""
+
+    insert: Sources
+    delete: Sources
+    inline: Sources
+
+
+class Arriving(Protocol):
+    """Updates that may join an attempt while it runs."""
+
+    @property
+    def has_come(self) -> bool:
+        """Whether any waits."""
+
+    def beside(self, is_visited: Callable[[Iterable[str]], bool]) -> Iterable[Asked]:
+        """The first ones that change no relation of which `is_visited` is true."""
+
+    def opposite(self) -> Iterable[Asked]:
+        """Those for which the attempt was told to turn back."""
+
+    def begin(self, reaches: Callable[[Iterable[str]], bool]) -> None:
+        """The facts of the update are marked; others may join. What `reaches` tells: see maintenance/joining.py."""
+
+    @property
+    def is_due(self) -> bool:
+        """Whether those that undo most of the attempt are to be taken in now."""
+
+    def close(self) -> None:
+        """No more can join."""
 
 
 @dataclass(eq=False, slots=True)
@@ -62,8 +96,18 @@ class Attempt:
     version: int
     """The version that the update makes."""
 
-    def run(self, insert: Sources, delete: Sources, inline: Sources, budget: Budget, *, journals: bool) -> Prepared:
-        """Do the update in the backend; facts written among rules are `inline`."""
+    def run(
+        self,
+        insert: Sources,
+        delete: Sources,
+        inline: Sources,
+        budget: Budget,
+        *,
+        journals: bool,
+        later: Sequence[Asked] = (),
+        arriving: Arriving | None = None,
+    ) -> Prepared:
+        """Do the update in the backend, and those that come later in the same version."""
         started = time.perf_counter()
         backend = self.backend
         backend.begin(budget)
@@ -83,7 +127,11 @@ class Attempt:
             previous=self.before.schedule,
             budget=budget,
             foreseen=self.foreseen,
+            later=list(self.steps(later)),
+            joining=_Joining(self, arriving) if arriving is not None else None,
         )
+        if arriving is not None:
+            arriving.close()
         outcome.counters.add("ignored deletions", missed)
         outcome.counters.add("marks", self.foreseen.counters.values["marks"] if self.foreseen else 0)
         missing = self.missing.after(outcome, self.after.schedule, backend)
@@ -92,6 +140,8 @@ class Attempt:
         change = self._change(outcome, budget, started)
         change.stats.costs = costs(store)
         change.stats.without_value = missing.told(self.after.schedule)
+        if later or arriving is not None:
+            come, gone = outcome.asserted, outcome.ceased
         entry = self._entry(outcome, come, gone) if journals else None
         before = Before(self.before.program.rules, self._frozen(outcome.withdrawn))
         backend.charge()
@@ -104,6 +154,24 @@ class Attempt:
             name: self.backend.intern(name, source, self.after.types(name), self.arity(name))
             for name, source in facts.items()
         }
+
+    def _step(self, asked: Asked) -> tuple[dict[str, Any], dict[str, Any]]:
+        """What a later update deletes and inserts. It may delete what an earlier one of the same version has inserted,
+        so what it deletes is stored, unlike what the first one deletes, which is only looked for.
+        """
+        backend, types = self.backend, self.after.types
+        gone = {}
+        for name, source in asked.delete.items():
+            columns = as_asked(to_table(source, name, self.arity(name)), types(name))
+            gone[name] = backend.intern(name, columns, None, self.arity(name))
+        come = self._interned(asked.insert)
+        for name, facts in self._interned(asked.inline).items():
+            come[name] = backend.store.union([come[name], facts]) if name in come else facts
+        return gone, come
+
+    def steps(self, several: Iterable[Asked]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+        """What several later updates delete and insert."""
+        return map(self._step, several)
 
     def _change(self, outcome: Outcome[Any], budget: Budget, started: float) -> Change:
         inserted, deleted = self._frozen(outcome.inserted), self._frozen(outcome.deleted)
@@ -121,3 +189,27 @@ class Attempt:
         """Facts of the user's relations, for good."""
         freeze = self.backend.freeze
         return FactTables({name: freeze(name, some) for name, some in facts.items() if some and not is_hidden(name)})
+
+
+class _Joining:
+    """Arriving updates as facts of a store."""
+
+    def __init__(self, attempt: Attempt, arriving: Arriving) -> None:
+        self._attempt, self._arriving = attempt, arriving
+
+    def begin(self, reaches: Callable[[Iterable[str]], bool]) -> None:
+        self._arriving.begin(reaches)
+
+    @property
+    def is_due(self) -> bool:
+        return self._arriving.is_due
+
+    @property
+    def has_come(self) -> bool:
+        return self._arriving.has_come
+
+    def beside(self, is_visited: Callable[[Iterable[str]], bool]) -> Iterable[tuple[dict[str, Any], dict[str, Any]]]:
+        return list(self._attempt.steps(self._arriving.beside(is_visited)))
+
+    def opposite(self) -> Iterable[tuple[dict[str, Any], dict[str, Any]]]:
+        return list(self._attempt.steps(self._arriving.opposite()))

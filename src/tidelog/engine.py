@@ -10,7 +10,7 @@ Never     : no join, no fact-by-fact work, no encoding.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -19,15 +19,16 @@ from tidelog.analysis import arities
 from tidelog.analysis.impact import came_and_went, impact
 from tidelog.analysis.program_check import check
 from tidelog.analysis.spelling import unknown_relation
+from tidelog.arrivals.submitting import Submitting
+from tidelog.arrivals.worker import Running
 from tidelog.asking.notices import Notices
 from tidelog.asking.pictures import AtAGlance
-from tidelog.attempt import Attempt
+from tidelog.attempt import Asked, Attempt
 from tidelog.backends.choice import backend_named, has_outgrown, moved_to_spark
 from tidelog.changes.change import Change, FactTable, FactTables
 from tidelog.changes.names import check_names
 from tidelog.changes.relation import Relation
-from tidelog.changes.stream import Source, look_ahead
-from tidelog.changes.update import Update, net
+from tidelog.changes.update import Update
 from tidelog.errors import BudgetError, LawError
 from tidelog.foresight import Foresight
 from tidelog.language.parser import parse
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Engine(AtAGlance):
+class Engine(Submitting, AtAGlance):
     """A program and its materialisation, kept true."""
 
     def __init__(
@@ -80,7 +81,7 @@ class Engine(AtAGlance):
         self._book = RuleBook(Program((), (), *directives))
         self._foresight = Foresight()
         self._journals, self._notices = Journals(), Notices()
-        self._before = Before()
+        self._before, self._worker = Before(), self._hire()
         self.version = 0
         self._turns = Turns(lambda is_clean: self._foresight.undo(self._backend, is_clean=is_clean))
         self._transact(written_facts(program), {}, Program(program.rules, (), *directives))
@@ -98,37 +99,21 @@ class Engine(AtAGlance):
     ) -> Change:
         """Apply one update as a transaction: deletions first, then insertions, of rules and of facts.
 
-        Rules to add may be in another dialect; a rule is removed by its name or by any text that means it.
+        Rules to add may be in another dialect; a rule is removed by its name or by any text that means it. It is
+        `submit(...).result()` with a version of its own; updates that were submitted before come first.
         """
         texts = (remove_rules,) if isinstance(remove_rules, str) else remove_rules
         removed = tuple(in_own_words(text, dialect) for text in texts)
         added = read_rules(add_rules, dialect) if isinstance(add_rules, str) else add_rules or Program()
+
+        if self._worker.is_busy and not self._turns.is_mine:
+            return self._in_line(insert or {}, delete or {}, added, removed)
 
         def work() -> Change:
             program, inline = self._book.changed(added, removed), written_facts(added)
             return self._transact(insert or {}, delete or {}, program, inline)
 
         return self._turns.take(work)
-
-    def follow(self, updates: Source, *, latest: bool = False) -> Iterator[Change]:
-        """Apply a stream of updates, one change each, looking one update ahead without waiting for it.
-
-        With `latest` updates that are waiting already are merged before work is spent on them: one change for all.
-        """
-        stream = look_ahead(updates)
-        for update, upcoming in stream:
-            merged = [update]
-            while latest and upcoming() is not None:
-                merged.append(next(stream)[0])
-            book = self._book
-            yield self.apply_update(update if len(merged) == 1 else net(merged, book.rule_names, book.types))
-            following = upcoming()
-            if following is not None:
-                self.look_ahead(following)
-
-    def apply_update(self, update: Update) -> Change:
-        """Apply an update object, as read from a file or a stream."""
-        return self.apply(update.insert, update.delete, update.add_rules, update.remove_rules)
 
     def look_ahead(self, upcoming: Update) -> None:
         """Find what the next update will delete, if the strategy has a use for it; another may come all the same."""
@@ -297,7 +282,8 @@ class Engine(AtAGlance):
         return engine
 
     def close(self) -> None:
-        """Give back what the engine holds, on this machine and on Spark; it cannot be used any more."""
+        """Finish what was submitted, then give back what the engine holds; it cannot be used any more."""
+        self._worker.line.close()
         self._turns.close(self._backend.close)
 
     def __enter__(self) -> Self:
@@ -322,9 +308,12 @@ class Engine(AtAGlance):
         delete: Mapping[str, object],
         program: Program,
         inline: Mapping[str, object] | None = None,
+        later: Sequence[Asked] = (),
+        running: Running | None = None,
     ) -> Change:
-        """Everything or nothing; within a turn."""
-        budget = Budget(self.limits, watcher=self.watcher)
+        """Everything or nothing; within a turn. Updates that come `later` are part of the same version."""
+        ask = None if running is None else running.ask
+        budget = Budget(self.limits, watcher=self.watcher, ask_arrivals=ask)
         check_names((*insert, *delete, *(inline or ())))
         before = book = self._book
         if program is not before.program:
@@ -333,7 +322,8 @@ class Engine(AtAGlance):
             budget.ask_time()
             book = before.turned(checked)
         fresh = came_and_went(before.program.rules, program.rules)[0] if book is not before else ()
-        self._notices.look(insert, fresh, book, self._backend.relations, self._backend.store.size)
+        named = (*insert, *(name for one in later for name in one.insert)) if later else insert
+        self._notices.look(named, fresh, book, self._backend.relations, self._backend.store.size)
         version, foreseen = self.version + 1, self._foresight.found
 
         def arity(name: str) -> int | None:
@@ -342,7 +332,8 @@ class Engine(AtAGlance):
         def attempt() -> Callable[[], Change]:
             known = self._backend, self._strategy, before, book, foreseen, self._missing
             update = Attempt(*known, self._arithmetic, arity, version)
-            done = update.run(insert, delete, inline or {}, budget, journals=bool(self._journals))
+            facts, journals = (insert, delete, inline or {}), bool(self._journals)
+            done = update.run(*facts, budget, journals=journals, later=later, arriving=running)
 
             def finish() -> Change:
                 self._backend.commit()

@@ -55,9 +55,11 @@ class Budget:
         limits: Limits | None = None,
         clock: Callable[[], float] = time.monotonic,
         watcher: Callable[[int], None] | None = None,
+        ask_arrivals: Callable[[], None] | None = None,
     ) -> None:
+        """`ask_arrivals` is asked whenever time is: it raises if the run has to make way for another."""
         self.limits = limits or Limits()
-        self.watcher = watcher
+        self.watcher, self._ask_arrivals = watcher, ask_arrivals
         self.rounds = 0
         self._clock = clock
         self._started = clock()
@@ -65,7 +67,7 @@ class Budget:
     def without_rounds(self) -> Budget:
         """The same account for work whose rounds are not the user's; facts, seconds and bytes are."""
         limits = replace(self.limits, rounds=None)
-        shared = Budget(limits, self._clock, self.watcher)
+        shared = Budget(limits, self._clock, self.watcher, self._ask_arrivals)
         shared._started = self._started
         return shared
 
@@ -92,6 +94,8 @@ class Budget:
 
     def ask_time(self) -> None:
         """Raise E403 when the run has taken longer than allowed."""
+        if self._ask_arrivals is not None:
+            self._ask_arrivals()
         allowed = self.limits.seconds
         if allowed is not None and self.seconds > allowed:
             raise _used_up("E403", f"the run took {self.seconds:.1f} of the {allowed:g} seconds allowed", "seconds")

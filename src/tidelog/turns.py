@@ -43,7 +43,7 @@ class Turns:
 
     def take(self, work: Callable[[], T]) -> T:
         """Do some work as the only writer."""
-        if self._is_mine:
+        if self.is_mine:
             raise UsageError.of(
                 "E814",
                 "an update is asked for while this very thread is in the middle of one",
@@ -76,7 +76,7 @@ class Turns:
     def read(self, ask: Callable[[], T], *, beside: bool) -> T:
         """The answer to a question about one version; with `beside` a running writer is not waited for."""
         self._refuse_if_closed()
-        if self._is_mine:  # a watcher asks: nothing is decided yet
+        if self.is_mine:  # a watcher asks: nothing is decided yet
             return ask()
         for _ in range(_TRIES if beside else 0):
             settled = self.settled
@@ -95,7 +95,7 @@ class Turns:
             return ask()
 
     @property
-    def _is_mine(self) -> bool:
+    def is_mine(self) -> bool:
         """Whether this thread is in the middle of a turn."""
         return bool(self._lock._is_owned())  # type: ignore[attr-defined]
 

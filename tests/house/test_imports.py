@@ -17,7 +17,7 @@ FLOORS = (
     {"planning", "changes"},
     {"maintenance"},
     {"backends", "provenance", "state", "asking", "circuits"},
-    {"engine", "attempt", "foresight", "restoring"},
+    {"engine", "arrivals", "attempt", "foresight", "restoring"},
     {"rdf"},
     {"cli", "pipeline", "console"},
 )

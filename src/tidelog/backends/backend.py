@@ -22,6 +22,7 @@ from tidelog.language.terms import Atom
 from tidelog.limits import Budget
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.store import F, Store
+from tidelog.planning.views import View
 
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 """Yes or no for each fact of a table."""
@@ -57,6 +58,9 @@ class Backend(Protocol[F]):
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> F:
         """Those of the facts, from any source, that are in the materialisation; 9 is 9.0 where floats are declared."""
+
+    def tally(self, relation: str, source: object, types: tuple[str, ...] | None, view: View) -> int:
+        """How many of the facts are at hand and in the view; asked within a transaction, and changes nothing."""
 
     def use(self, schedule: Schedule) -> None:
         """From now on these rules are maintained; what was prepared for others may be forgotten."""

@@ -182,6 +182,8 @@ class Change:
     deleted: FactTables = field(default_factory=FactTables)
     stats: Stats = field(default_factory=Stats, compare=False)
     version: int = 0
+    updates: int = 1
+    """How many updates became visible in this version; more than one were submitted and share it (engine.submit)."""
 
     @property
     def is_empty(self) -> bool:
@@ -201,7 +203,8 @@ class Change:
         return {relation: _stacked(tables) for relation, tables in signed.items()}
 
     def __repr__(self) -> str:
-        return f"Change(version {self.version}: {self.inserted.total} inserted, {self.deleted.total} deleted)"
+        shared = f", of {self.updates} updates" if self.updates > 1 else ""
+        return f"Change(version {self.version}: {self.inserted.total} inserted, {self.deleted.total} deleted{shared})"
 
     def _repr_html_(self) -> str:
         from tidelog.changes.html import change_html

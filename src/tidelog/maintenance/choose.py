@@ -30,12 +30,11 @@ from tidelog.maintenance.bf import BackwardForward
 from tidelog.maintenance.costs import INFINITE, Memory, Meter, TooDearError, magnitude, per_round
 from tidelog.maintenance.counting import Counting
 from tidelog.maintenance.dred import DRed
+from tidelog.maintenance.joining import go_back
 from tidelog.maintenance.prices import Prices
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.store import F
 from tidelog.maintenance.task import Strategy, Task
-from tidelog.maintenance.versions import TRANSIENT
-from tidelog.planning.views import ANY, DELETED, INSERTED, Mark
 
 SHARE = 2 / 3
 """How much of a recomputation an attempt may spend. So an attempt that is given up makes a deletion 1.67 times as dear
@@ -267,8 +266,7 @@ class _Choice(Generic[F]):
         try:
             strategy.maintain(task)
         except TooDearError:
-            task.store.stop_counting(task.stage.relations)
-            _undo(task)
+            go_back(task.store, task.stage.relations)
             if task.loses:
                 self.memory.learn(strategy.name, self.size, max(self.whole, allowance))
             self.cut.append(strategy.name)
@@ -298,11 +296,3 @@ class _Choice(Generic[F]):
             task.stage.name, strategy, reason, self.memory.facts, number, amount, limit, tuple(self.cut)
         )
         task.counters.choices.append(choice)
-
-
-def _undo(task: Task[F]) -> None:
-    """Bring the stage back to where the attempt began."""
-    store, relations = task.store, task.stage.relations
-    store.mark(store.touched(relations, DELETED), add=Mark.NOW)
-    store.mark(store.touched(relations, INSERTED), remove=Mark.NOW)
-    store.mark(store.touched(relations, ANY), remove=TRANSIENT)

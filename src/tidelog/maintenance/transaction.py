@@ -4,6 +4,8 @@ What      : `maintain` brings a materialisation from one version to the next: ex
             every stage that may change, in topological order, each with the strategy's schedule of calls.
 Idea      : while a stage is processed everything below it has its final NOW and its OLD. Afterwards its net change is
             read from the marks of the facts that were touched (INSERTED, DELETED), and wakes the stages that read it.
+            Further updates may join while it runs (joining.py): explicit facts are netted again, visited stages that
+            the difference reaches go back and are visited anew, the others stay.
 Invariant : a stage none of whose inputs changed is not visited. Nothing is committed here; on an error the caller rolls
             back.
 Never     : of the strategies that users choose none is known by name; no fact is known by value.
@@ -11,7 +13,7 @@ Never     : of the strategies that users choose none is known by name; no fact i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 from typing import Generic
@@ -20,6 +22,7 @@ from tidelog.limits import Budget
 from tidelog.maintenance import bulk
 from tidelog.maintenance.counters import Counters
 from tidelog.maintenance.dred import DRed
+from tidelog.maintenance.joining import Joining, Pair, TurnBackError, go_back
 from tidelog.maintenance.marking import Foreseen
 from tidelog.maintenance.schedule import RuleChange, Schedule, Scheduled
 from tidelog.maintenance.store import F, Store
@@ -30,7 +33,9 @@ from tidelog.planning.views import DELETED, INSERTED, NOW, Mark, View
 _SIMPLE = DRed()
 """What maintains instances without a value: they do not recur, and hardly one has two derivations."""
 _EXPLICIT, _NOT_EXPLICIT = View(Mark.EXPLICIT), View(outside=Mark.EXPLICIT)
-_WAS_NOT_EXPLICIT = View(outside=Mark.WAS_EXPLICIT)
+_WAS_EXPLICIT, _WAS_NOT_EXPLICIT = View(Mark.WAS_EXPLICIT), View(outside=Mark.WAS_EXPLICIT)
+_NOT_NOW, _ONLY_NOW = View(Mark.EXPLICIT, Mark.NOW), View(Mark.NOW, Mark.EXPLICIT)
+_WITHDRAWN, _ASSERTED = View(Mark.WAS_EXPLICIT, Mark.EXPLICIT), View(Mark.EXPLICIT, Mark.WAS_EXPLICIT)
 
 
 @dataclass(eq=False)
@@ -41,6 +46,9 @@ class Outcome(Generic[F]):
     deleted: dict[str, F] = field(default_factory=dict)
     withdrawn: dict[str, F] = field(default_factory=dict)
     """What was explicit and was asked to be deleted, even if it was inserted again in the same update."""
+    asserted: dict[str, F] = field(default_factory=dict)
+    ceased: dict[str, F] = field(default_factory=dict)
+    """What became explicit, and what ceased to be."""
     counters: Counters = field(default_factory=Counters)
 
 
@@ -54,21 +62,31 @@ def maintain(
     previous: Schedule | None = None,
     budget: Budget | None = None,
     foreseen: Foreseen[F] | None = None,
+    later: Sequence[Pair[F]] = (),
+    joining: Joining[F] | None = None,
 ) -> Outcome[F]:
     """Process one update: stored facts by relation, and other rules if `previous` is not `schedule`.
 
     `previous` is the schedule before the update; an empty `Schedule(())` before the first rules.
     `foreseen` is what `look_ahead` found after the last update; it is used if it fits and always forgotten.
+    `later` are updates of facts that follow in the same transaction, `joining` brings more of them while it runs.
     """
     store.derivations.clear()
     run = _Run(store, schedule, strategy, RuleChange.between(previous or schedule, schedule), budget or Budget())
-    run.use(foreseen)
-    run.explicit(delete, insert)
+    run.joining = joining
+    if later or joining is not None:
+        run.explicit_in_turn([(delete, insert), *later])
+        if joining is not None:
+            joining.begin(run.reaches)
+    else:
+        run.use(foreseen)  # which is about one update
+        run.explicit(delete, insert)
     run.relations_without_rules()
     run.stages()
     if foreseen is not None:
         foreseen.clear(store)
     run.outcome.counters.collect(store.derivations)
+    run.outcome.asserted, run.outcome.ceased = run.asserted, run.withdrawn
     return run.outcome
 
 
@@ -80,12 +98,15 @@ class _Run(Generic[F]):
     ) -> None:
         self.store, self.schedule, self.strategy, self.rules, self.budget = store, schedule, strategy, rules, budget
         self.added, self.removed = _by_head(rules.added), _by_head(rules.removed)
+        self.ruled = rules.new_groups.union(self.added, self.removed)
         self.outcome: Outcome[F] = Outcome()
         self.withdrawn: dict[str, F] = {}
         self.asserted: dict[str, F] = {}
         self.foreseen: Foreseen[F] | None = None
         self.bulk = store.bulk
+        self.joining: Joining[F] | None = None
         self.waiting: list[int] = []
+        self.visited: list[int] = []
 
     def use(self, foreseen: Foreseen[F] | None) -> None:
         """Use what was foreseen for these very rules, if the strategy looks ahead."""
@@ -110,6 +131,34 @@ class _Run(Generic[F]):
                 self.asserted[relation] = store.restrict(new, _WAS_NOT_EXPLICIT)
                 self.withdrawn[relation] = store.restrict(self.withdrawn[relation], _NOT_EXPLICIT)
 
+    def explicit_in_turn(self, steps: Iterable[Pair[F]]) -> set[str]:
+        """Several updates, one after the other: what counts is the difference to the last version.
+
+        The relations in which explicit facts came or went are returned.
+        """
+        store, counters, changed = self.store, self.outcome.counters, set[str]()
+        for delete, insert in steps:
+            for relation, facts in delete.items():
+                known = store.restrict(facts, _EXPLICIT)
+                counters.add("ignored deletions", len(facts) - len(known))
+                store.mark(known, remove=Mark.EXPLICIT)
+                asked = store.restrict(known, _WAS_EXPLICIT)
+                self.outcome.withdrawn[relation] = store.union([self._of(self.outcome.withdrawn, relation), asked])
+                self.withdrawn[relation] = store.union([self._of(self.withdrawn, relation), known])
+                changed |= {relation} if known else set()
+            for relation, facts in insert.items():
+                new = store.restrict(facts, _NOT_EXPLICIT)
+                counters.add("ignored insertions", len(facts) - len(new))
+                store.mark(new, add=Mark.EXPLICIT)
+                self.asserted[relation] = store.union([self._of(self.asserted, relation), new])
+                changed |= {relation} if new else set()
+        for relation in changed:
+            both = store.union([self._of(self.withdrawn, relation), self._of(self.asserted, relation)])
+            self.withdrawn[relation], self.asserted[relation] = (
+                store.restrict(both, view) for view in (_WITHDRAWN, _ASSERTED)
+            )
+        return changed
+
     def relations_without_rules(self) -> None:
         """Relations that no rule derives change directly; one that loses its last rule is visited once more."""
         lone = {rule.head.relation for rule in self.rules.removed} - self.schedule.place.keys()
@@ -130,17 +179,86 @@ class _Run(Generic[F]):
     def stages(self) -> None:
         """Every stage that something may have changed, from the bottom up."""
         place = self.schedule.place
-        heads = {rule.head.relation for rule in (*self.rules.added, *self.rules.removed)}
         explicit = {relation for facts in (self.withdrawn, self.asserted) for relation, some in facts.items() if some}
-        woken = {place[relation] for relation in heads | explicit | self.rules.new_groups if relation in place}
+        woken = {place[relation] for relation in self.ruled | explicit if relation in place}
         self.waiting = list(woken.union(self.waiting))
         heapify(self.waiting)
         last = -1
+        self._border()
         while self.waiting:
             number = heappop(self.waiting)
-            if number != last:
+            if number == last:
+                continue
+            self.visited.append(number)
+            last = number
+            try:
                 self._visit(self.schedule.stages[number])
-                last = number
+            except TurnBackError:
+                if self.joining is None:
+                    raise
+                self._take_in(self.joining.opposite(), number)
+                last = -1
+            if self.joining is not None and (self.waiting or self.joining.is_due):
+                self._border()
+
+    def _border(self) -> None:
+        """Between stages: what is due is taken in, and what reaches no visited stage."""
+        if self.joining is not None and self.joining.is_due:
+            self._take_in(self.joining.opposite())
+        if self.joining is not None and self.joining.has_come:
+            self._take_in(self.joining.beside(self._is_visited))
+
+    def reaches(self, relations: Iterable[str]) -> bool:
+        """Whether a change of the relations would reach the stage that is being visited."""
+        number = self.visited[-1] if self.visited else -1
+        return number in self._reached(set(relations))
+
+    def _reached(self, relations: set[str]) -> list[int]:
+        """The visited stages that a change of the relations would reach; what they derive is added to `relations`."""
+        found = []
+        for number in sorted(self.visited):
+            one = self.schedule.stages[number]
+            if relations & (one.stage.relations | one.reads):
+                relations |= one.stage.relations
+                found.append(number)
+        return found
+
+    def _is_visited(self, relations: Iterable[str]) -> bool:
+        """Whether a change of the relations would reach a stage that was visited."""
+        return bool(self._reached(set(relations)))
+
+    def _take_in(self, steps: Iterable[Pair[F]], interrupted: int | None = None) -> None:
+        """Let further updates join: net the explicit facts again, and go back where the difference has been."""
+        changed = self.explicit_in_turn(steps)
+        if not changed and interrupted is None:
+            return
+        place, stages = self.schedule.place, self.schedule.stages
+        again = {place[relation] for relation in changed if relation in place}
+        for relation in changed - place.keys():
+            self.store.mark(self.store.touched([relation], _NOT_NOW), add=Mark.NOW)
+            self.store.mark(self.store.touched([relation], _ONLY_NOW), remove=Mark.NOW)
+            self._forget(relation)
+            self._changed(relation)
+        lost = () if interrupted is None else stages[interrupted].stage.relations
+        for number in self._reached({*changed, *lost}):
+            again.add(number)
+            go_back(self.store, stages[number].stage.relations)
+            for relation in stages[number].stage.relations:
+                self._forget(relation)
+        self.visited = [number for number in self.visited if number not in again]
+        self.waiting = list({number for number in again if self._has_cause(number)}.union(self.waiting))
+        heapify(self.waiting)
+
+    def _has_cause(self, number: int) -> bool:
+        """Whether anything that is known now calls for a visit; what is below and visited again may call later."""
+        one = self.schedule.stages[number]
+        own, changes = one.stage.relations, (self.outcome.inserted, self.outcome.deleted)
+        explicit = any(self._of(facts, relation) for facts in (self.withdrawn, self.asserted) for relation in own)
+        return explicit or bool(own & self.ruled) or any(relation in some for some in changes for relation in one.reads)
+
+    def _forget(self, relation: str) -> None:
+        self.outcome.inserted.pop(relation, None)
+        self.outcome.deleted.pop(relation, None)
 
     def _visit(self, scheduled: Scheduled) -> None:
         if scheduled.stage.groups:

@@ -18,13 +18,14 @@ import pyarrow as pa
 from tidelog.backends.backend import Flags
 from tidelog.backends.local.fact_tables import LiveTable, LocalTable
 from tidelog.backends.local.joins import row_lookups
+from tidelog.backends.local.joins.runner import with_columns
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.local.store import LocalStore
 from tidelog.changes.change import FactTable
 from tidelog.changes.columns import Columns
 from tidelog.changes.declared import as_asked, as_declared
-from tidelog.changes.fact_sources import Ask, to_parts, together, wrong_arity
+from tidelog.changes.fact_sources import Ask, to_parts, to_table, together, wrong_arity
 from tidelog.changes.shared import SharedFacts
 from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.language.values import fact_identity
@@ -95,6 +96,15 @@ class LocalBackend:
             strange = set(map(fact_identity, compress(columns, are_strange)))
             self.missed += len(strange) + len(row_lookups.distinct_rows(table[~are_strange])) - len(found)
         return found
+
+    def tally(self, relation: str, source: object, types: tuple[str, ...] | None, view: View) -> int:
+        """How many of the facts are stored and in the view."""
+        found, columns = self.store.relations.get(relation), as_asked(to_table(source, relation), types)
+        if found is None or found.arity != columns.arity:
+            return 0
+        table = _stacked([self.store.dictionary.lookup(column) for column in columns.columns], len(columns))
+        known = np.ascontiguousarray(table[np.all(table >= 0, axis=1)])
+        return len(found.find_beside(with_columns(known), view))
 
     def given(self, source: object, relation: str, arity: int | None) -> Columns:
         """Facts from any source, checked."""

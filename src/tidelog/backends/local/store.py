@@ -223,9 +223,9 @@ class LocalStore:
             return None
         self.ask_budget()
         swept = sweep(crew.bundle, self.relations[name], rows, heads, passing, self._runner.scratch)
-        self.ask_budget()
         for key, count in swept.hits:
             self.derivations[key, phase] += count
+        self.ask_budget()
         return (
             (LocalFacts({name: swept.found}), LocalFacts({name: swept.driving}), swept.rounds) if swept.rounds else None
         )

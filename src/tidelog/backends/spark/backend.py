@@ -87,6 +87,10 @@ class SparkBackend:
         frames.release(facts)
         return found
 
+    def tally(self, relation: str, source: object, types: tuple[str, ...] | None, view: View) -> int:
+        """How many of the facts are on the driver and in the view; a large relation is on Spark and counts as none."""
+        return self._near.tally(relation, source, types, view)
+
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> Facts:
         """Those of the facts that are in the materialisation.
 

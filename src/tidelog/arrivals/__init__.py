@@ -1,0 +1,1 @@
+"""Updates that arrive while others run."""

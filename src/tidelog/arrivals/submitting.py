@@ -1,0 +1,212 @@
+"""How an engine takes updates that need not wait for each other.
+
+What      : `Submitting` gives an engine `submit`, `settle` and `follow`.
+Idea      : `submit` checks an update and lets it stand in line (line.py); a thread works (worker.py). `apply` is the
+            same for one update that wants a version of its own, and works itself when nobody waits.
+Invariant : after `settle` the facts and rules are those of applying all submitted updates in order of arrival.
+Never     : no fact is looked at.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from tidelog.analysis.program_check import check
+from tidelog.arrivals.pending import PendingChange
+from tidelog.arrivals.submission import Submission, submitted
+from tidelog.arrivals.worker import Hall, Running, Worker
+from tidelog.attempt import Asked
+from tidelog.backends.backend import Backend
+from tidelog.changes.change import Change
+from tidelog.changes.stream import Next, Source, look_ahead
+from tidelog.changes.update import Update
+from tidelog.errors import TidelogError, UsageError
+from tidelog.language.read import in_own_words, read_rules
+from tidelog.language.terms import Program
+from tidelog.limits import Limits
+from tidelog.maintenance.missing_values import REFUSE
+from tidelog.maintenance.rule_book import RuleBook
+from tidelog.planning.views import Mark, View
+from tidelog.turns import Turns
+
+_DELETED, _INSERTED = View(Mark.WAS_EXPLICIT, Mark.EXPLICIT), View(Mark.EXPLICIT, Mark.WAS_EXPLICIT)
+
+
+class Submitting:
+    """The part of an engine that takes updates while others run."""
+
+    limits: Limits
+    version: int
+    _turns: Turns
+    _book: RuleBook
+    _backend: Backend[Any]
+    _arithmetic: str
+    _worker: Worker
+
+    def submit(
+        self,
+        update: Update | None = None,
+        *,
+        insert: Mapping[str, object] | None = None,
+        delete: Mapping[str, object] | None = None,
+        add_rules: str | Program | None = None,
+        remove_rules: Sequence[str] = (),
+        dialect: str = "tidelog",
+        urgent: bool = False,
+    ) -> PendingChange:
+        """Hand over an update, an object or the arguments of `apply`, and go on; the future has the change.
+
+        What arrives while another update runs is taken into account at once: opposite operations cancel, and updates
+        may share a version (`change.updates`). An `urgent` one goes before all others that wait or run. The result is
+        that of applying all in order of arrival. An update that cannot be right is refused here, at once.
+        """
+        if update is not None:
+            insert, delete, add_rules, remove_rules = (
+                update.insert,
+                update.delete,
+                update.add_rules,
+                update.remove_rules,
+            )
+        texts = (remove_rules,) if isinstance(remove_rules, str) else remove_rules
+        removed = tuple(in_own_words(text, dialect) for text in texts)
+        added = read_rules(add_rules, dialect) if isinstance(add_rules, str) else add_rules or Program()
+        submission = submitted(insert or {}, delete or {}, added, removed, self._expected(), urgent=urgent)
+        self._worker.submit(submission, may_wait=not self._turns.is_mine)
+        return submission.future
+
+    def settle(self) -> int:
+        """Wait until every update that was submitted so far is visible or refused; the version then."""
+        if self._turns.is_mine or self._worker.is_me:
+            raise UsageError.of(
+                "E814",
+                "the thread that works on submitted updates is asked to wait for them",
+                remedy="a watcher or a callback may read and submit; let another thread wait",
+            )
+        self._worker.line.wait()
+        return self.version
+
+    def follow(self, updates: Source, *, latest: bool = False) -> Iterator[Change]:
+        """Apply a stream of updates, one change each, looking one update ahead without waiting for it.
+
+        With `latest` the updates that are waiting already are submitted together: one change for all.
+        """
+        stream = look_ahead(updates)
+        for update, upcoming in stream:
+            if latest:
+                yield from self._together(update, upcoming, stream)
+                continue
+            yield self.apply_update(update)
+            following = upcoming()
+            if following is not None:
+                self.look_ahead(following)
+
+    def _together(self, first: Update, upcoming: Next, stream: Iterator[tuple[Update, Next]]) -> Iterator[Change]:
+        """Submit an update with all that wait behind it; the changes, each once. The first refusal ends it."""
+        futures, refusal, last = list[PendingChange](), None, -1
+        with self._worker.line.changed:  # nobody takes one of them before all are there
+            try:
+                futures.append(self.submit(first))
+                while upcoming() is not None:
+                    futures.append(self.submit(next(stream)[0]))
+            except TidelogError as error:
+                refusal = error
+        for future in futures:
+            change = future.result()
+            if change.version != last:
+                yield change
+            last = change.version
+        if refusal is not None:
+            raise refusal
+
+    def apply_update(self, update: Update) -> Change:
+        """Apply an update object, as read from a file or a stream."""
+        return self.apply(update.insert, update.delete, update.add_rules, update.remove_rules)
+
+    # -- for the engine --------------------------------------------------------------------------------------------
+
+    def _hire(self) -> Worker:
+        """A worker that knows this engine."""
+        return Worker(
+            Hall(
+                self._version_of,
+                self._undone,
+                lambda: self._arithmetic != REFUSE and self.limits.facts is None,
+                lambda: self._backend.store.bulk is None,
+            )
+        )
+
+    def _in_line(
+        self, insert: Mapping[str, object], delete: Mapping[str, object], added: Program, removed: Sequence[str]
+    ) -> Change:
+        """Apply an update in its place among those that were submitted, as a version of its own."""
+        submission = submitted(insert, delete, added, removed, self._expected())
+        submission.is_alone = True
+        self._worker.submit(submission)
+        try:
+            return submission.future.result()
+        except BaseException:
+            submission.future.cancel()  # after an interrupt it need not be done any more, if it still waits
+            raise
+
+    def _expected(self) -> RuleBook:
+        """The rules that will be in force after all that was submitted, as far as is known."""
+        line = self._worker.line
+        if line.open:
+            with line.changed:
+                for one in reversed(line.open.values()):
+                    if one.book is not None:
+                        return one.book
+        return self._book
+
+    def _version_of(self, several: Sequence[tuple[Submission, bool]], running: Running | None) -> Change:
+        """Make one version of several updates, in order; those with True are done again."""
+
+        def work() -> Change:
+            book, program = self._book, self._book.program
+            for one, is_again in several:
+                if one.has_rules:
+                    if program is not book.program:
+                        book = book.turned(check(program, book.checked))
+                    known = book.rule_names if is_again else None
+                    program = book.changed(one.added, [name for name in one.removed if known is None or name in known])
+            first, *later = (one.asked for one, _ in several)
+            return self._transact(first.insert, first.delete, program, first.inline, later, running)
+
+        return self._turns.take(work)
+
+    def _undone(self, submission: Submission) -> int:
+        """How many of the running transaction's operations on explicit facts an update takes back."""
+        asked, types, tally = submission.asked, self._book.types, self._backend.tally
+        inserted = [*asked.insert.items(), *asked.inline.items()]
+        return sum(tally(name, facts, types(name), _DELETED) for name, facts in inserted) + sum(
+            tally(name, facts, types(name), _INSERTED) for name, facts in asked.delete.items()
+        )
+
+    @abstractmethod
+    def apply(
+        self,
+        insert: Mapping[str, object] | None = None,
+        delete: Mapping[str, object] | None = None,
+        add_rules: str | Program | None = None,
+        remove_rules: Sequence[str] = (),
+        dialect: str = "tidelog",
+    ) -> Change:
+        """Apply one update."""
+
+    @abstractmethod
+    def look_ahead(self, upcoming: Update) -> None:
+        """Find what the next update will delete."""
+
+    @abstractmethod
+    def _transact(
+        self,
+        insert: Mapping[str, object],
+        delete: Mapping[str, object],
+        program: Program,
+        inline: Mapping[str, object] | None = None,
+        later: Sequence[Asked] = (),
+        running: Running | None = None,
+    ) -> Change:
+        """Everything or nothing."""

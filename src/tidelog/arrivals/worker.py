@@ -1,0 +1,213 @@
+"""The one who works on submitted updates.
+
+What      : `Worker` takes groups of updates from the line, one transaction each, in a thread that lives while there is
+            work; `Running` is what one transaction asks while it runs.
+Idea      : at every question of the budget the worker looks whether something has arrived. An update that undoes at
+            least half of what is asked for makes the transaction turn back and take it in; an urgent one makes it stand
+            aside. Everything else waits, or joins where it costs nothing (maintenance/joining.py).
+Invariant : the facts after a group are those of applying all updates in order of arrival. An update that cannot be
+            applied fails alone: a group that fails is tried again one by one. An update is stopped and overtaken a
+            bounded number of times (submission.py), so that an endless stream of others cannot starve it.
+Never     : no update is dropped: its future ends with a change or an error, unless it was cancelled while it waited.
+
+Why half: let W be the time of the running update, s what it has spent, c the part of it that the arrival undoes. Going
+on costs (W - s) + cW, beginning again costs (1 - c)W; so turning back gains 2cW - s. As s <= W, that is never a loss
+from c = 1/2 on, whatever W is. Below, s would have to be known to be less than 2cW; it is not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from threading import Thread, current_thread
+
+from tidelog.arrivals.line import Line
+from tidelog.arrivals.submission import MOST_STOPS, Submission
+from tidelog.attempt import Asked
+from tidelog.changes.change import Change
+from tidelog.errors import ProgramError, UsageError
+from tidelog.maintenance.joining import StandAsideError, TurnBackError
+from tidelog.observe.logs import log
+
+_LINGER = 0.2
+"""How many seconds the thread waits for more work. Making a thread costs about 50 us."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hall:
+    """What the worker needs of an engine."""
+
+    transact: Callable[[Sequence[tuple[Submission, bool]], Running | None], Change]
+    """Make one version of updates, in order; those with True are done again, so that rules they remove may be gone."""
+    undone: Callable[[Submission], int]
+    """How many of the operations in the running transaction an update undoes."""
+    merges: Callable[[], bool]
+    """Whether updates may share a version."""
+    turns_back: Callable[[], bool]
+    """Whether a transaction can take in an update that undoes a part of it, without being rolled back."""
+
+
+class Running:
+    """One transaction, as it looks at what arrives; used by the worker's thread only."""
+
+    def __init__(self, line: Line, hall: Hall, group: list[Submission], *, joins: bool) -> None:
+        self._line, self._hall, self.group, self._joins = line, hall, group, joins
+        self._is_open = self._has_begun = self.is_due = False
+        self._reaches: Callable[[Iterable[str]], bool] = lambda _: True
+        self._looked_at = line.arrived - len(line.waiting)
+        self._known: set[int] = set()
+        self._undone, self._size = 0, max(1, sum(one.size for one in group))
+        self.turns = 0
+
+    def ask(self) -> None:
+        """Asked by the budget: raise if what has arrived cannot wait."""
+        if self._looked_at != self._line.arrived:
+            self._look()
+
+    def _look(self) -> None:
+        is_patient = all(one.is_patient and not one.is_urgent for one in self.group)
+        if is_patient and (self._is_open or not self._has_begun) and self._line.has_urgent:
+            raise StandAsideError.of("E408", "an urgent update goes first")
+        if not self._has_begun:
+            return  # nothing is marked yet: what it would undo cannot be told
+        self._looked_at = self._line.arrived
+        if not self._is_open or not is_patient or self.turns >= MOST_STOPS or not self._joins:
+            return
+        for one in self._waiting():
+            if one.number not in self._known:
+                self._known.add(one.number)
+                self._undone += self._hall.undone(one)
+        if 2 * self._undone >= self._size:
+            if not self._reaches({name for one in self._waiting() for name in one.relations}):
+                self.is_due = True
+                return
+            if self._hall.turns_back():
+                raise TurnBackError.of("E408", "an update undoes most of this one")
+            raise StandAsideError.of("E408", "an update undoes most of this one")
+
+    def _waiting(self) -> Iterator[Submission]:
+        """Those that could join, in order."""
+        for one in tuple(self._line.waiting):
+            if not _joins(one):
+                return
+            yield one
+
+    def begin(self, reaches: Callable[[Iterable[str]], bool]) -> None:
+        """Explicit facts are marked; updates may join. What `reaches` tells: see maintenance/joining.py."""
+        self._has_begun = self._is_open = True
+        self._reaches = reaches
+
+    def close(self) -> None:
+        """No more can join."""
+        self._is_open = False
+
+    @property
+    def has_come(self) -> bool:
+        """Whether any update waits that might join."""
+        return self._joins and bool(self._line.waiting)
+
+    def beside(self, is_visited: Callable[[Iterable[str]], bool]) -> list[Asked]:
+        """The first ones that change no relation of which `is_visited` is true."""
+        return self._join(lambda one: _joins(one) and not is_visited(one.relations))
+
+    def opposite(self) -> list[Asked]:
+        """All that wait and can join: among them is what undoes most of this transaction."""
+        self.turns, self.is_due = self.turns + 1, False
+        return self._join(_joins)
+
+    def _join(self, joins: Callable[[Submission], bool]) -> list[Asked]:
+        joined = self._line.pop_while(joins)
+        self.group.extend(joined)
+        undone, self._undone = self._undone, 0
+        self._size = max(1, self._size + sum(one.size for one in joined) - 2 * undone)
+        return [one.asked for one in joined]
+
+
+class Worker:
+    """Works on the updates of one line."""
+
+    def __init__(self, hall: Hall) -> None:
+        self.line = Line()
+        self._hall = hall
+        self._thread: Thread | None = None
+
+    @property
+    def is_me(self) -> bool:
+        """Whether this thread is the worker's."""
+        return current_thread() is self._thread
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether another update has to wait for its place in line."""
+        return bool(self.line.open) and not self.is_me
+
+    def submit(self, submission: Submission, *, may_wait: bool = True) -> None:
+        """Let an update stand in line, and see to it that somebody works."""
+        with self.line.changed:
+            self.line.add(submission, may_wait=may_wait and not self.is_me)
+            if self._thread is None:
+                self._thread = Thread(target=self._work, name="tidelog-submitted")
+                self._thread.start()
+
+    def _work(self) -> None:
+        """The thread: group after group, until nothing comes for a while."""
+        while True:
+            group = self.line.next_group(merges=self._hall.merges())
+            if group:
+                self.settle(group)
+                continue
+            with self.line.changed:
+                if not self.line.waiting and not self.line.changed.wait_for(lambda: self.line.waiting, _LINGER):
+                    self._thread = None
+                    return
+
+    def settle(self, group: list[Submission]) -> None:
+        """Make a group visible, or put it back, or tell what is wrong with it."""
+        is_urgent = group[0].is_urgent
+        joins = self._hall.merges() and not is_urgent and not any(one.is_alone for one in group)
+        running = Running(self.line, self._hall, group, joins=joins)
+        try:
+            change = self._hall.transact(list(in_order(group)), running)
+        except StandAsideError:
+            for one in group:
+                one.times_stopped += 1
+            self.line.put_back(group)
+        except BaseException as error:
+            self._failed(group, error)
+        else:
+            if is_urgent:
+                self.line.overtake(group[0])
+            shared = change if len(group) == 1 else replace(change, updates=len(group))
+            self.line.end(group)
+            for one in group:
+                one.future.set_result(shared)
+
+    def _failed(self, group: list[Submission], error: BaseException) -> None:
+        if len(group) > 1:  # one of them is to blame: find it by trying each alone
+            for one in group:
+                one.is_alone = True
+            self.line.put_back(group)
+            return
+        [one] = group
+        if one.is_urgent and one.has_rules and isinstance(error, ProgramError | UsageError) and self.line.waiting:
+            one.is_urgent = False  # its rules depend on updates before it: it waits for them
+            self.line.put_back(group)
+            return
+        log(__name__).warning("a submitted update was refused: %s", error)
+        self.line.end(group)
+        one.future.set_exception(error)
+
+
+def _joins(one: Submission) -> bool:
+    """Whether an update may join a transaction that runs: facts only, and nobody has gone before it."""
+    return not (one.is_alone or one.is_urgent or one.has_rules or one.overtaken_by)
+
+
+def in_order(group: Iterable[Submission]) -> Iterator[tuple[Submission, bool]]:
+    """The updates of a group and the urgent ones that overtook them, in order of arrival; True for the latter.
+
+    What an urgent update did is done again after every update that it overtook, so that it has the last word.
+    """
+    members = {one.number: (one, False) for one in group}
+    again = {one.number: (one, True) for member in group for one in member.overtaken_by}
+    return (found for _, found in sorted((again | members).items()))

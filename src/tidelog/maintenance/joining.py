@@ -1,0 +1,69 @@
+"""Updates that join a transaction while it runs.
+
+What      : `Joining`, what a transaction is given to let further updates in; `TurnBackError`, by which it is told that
+            waiting is a waste; `go_back`, which brings a stage to its old version.
+Idea      : an update of facts that arrives meanwhile is netted with those that run (transaction.py). At the border of a
+            stage whatever reaches no visited stage joins for nothing. An update that undoes most of what runs does not
+            wait for the border, unless the present stage has nothing to do with it: the budget raises TurnBackError,
+            and visited stages that the difference reaches run again.
+Source    : Illich, Glimm 2023, Algorithm 1, line 3: a new update is looked at before every computation.
+Invariant : joining later or earlier, or not at all, leads to the same facts.
+Departures: the paper cancels single operations; here explicit facts are netted, and a stage is kept or run again as a
+            whole, so that no derivation needs to remember where it came from.
+Never     : no queue and no thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol, TypeAlias, TypeVar
+
+from tidelog.errors import BudgetError
+from tidelog.maintenance.store import F, Facts, Store
+from tidelog.maintenance.versions import TRANSIENT
+from tidelog.planning.views import ANY, DELETED, INSERTED, Mark
+
+Joined = TypeVar("Joined", bound=Facts, covariant=True)
+Pair: TypeAlias = tuple[Mapping[str, Joined], Mapping[str, Joined]]
+"""The facts that an update deletes and then inserts, by relation."""
+
+
+class StandAsideError(BudgetError):
+    """A transaction is to be rolled back and to begin again later: another update goes first, or joins it."""
+
+
+class TurnBackError(StandAsideError):
+    """A transaction is to take in what has arrived before it goes on."""
+
+
+class Joining(Protocol[Joined]):
+    """What has arrived since a transaction began, as far as it may join: updates of facts, in order."""
+
+    def begin(self, reaches: Callable[[Iterable[str]], bool]) -> None:
+        """Explicit facts are marked: from now on TurnBackError may be raised.
+
+        `reaches` tells whether a change of relations reaches the stage that is being visited. If it does not, there is
+        no need to raise: the stage ends first, and `is_due` tells to take in what has come.
+        """
+
+    @property
+    def is_due(self) -> bool:
+        """Whether updates that undo most of the transaction are to be taken in at the next border."""
+
+    @property
+    def has_come(self) -> bool:
+        """Whether anything has arrived; asked at every stage."""
+
+    def beside(self, is_visited: Callable[[Iterable[str]], bool]) -> Iterable[Pair[Joined]]:
+        """The first updates that change no relation of which `is_visited` is true: what they delete and insert."""
+
+    def opposite(self) -> Iterable[Pair[Joined]]:
+        """The updates for which TurnBackError was raised, or that are due."""
+
+
+def go_back(store: Store[F], relations: frozenset[str]) -> None:
+    """Bring the facts of a stage back to their old version; counts of it are lost."""
+    store.stop_counting(relations)
+    store.mark(store.touched(relations, DELETED), add=Mark.NOW)
+    store.mark(store.touched(relations, INSERTED), remove=Mark.NOW)
+    store.mark(store.touched(relations, ANY), remove=TRANSIENT)

@@ -1,0 +1,377 @@
+"""What `submit` promises, one by one.
+
+Order is made certain by a watcher, which holds the worker at a step until the test lets it go, or submits from there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tidelog as tl
+from tests.arrivals.scheduler import facts
+from tidelog.arrivals import line as line_module
+from tidelog.arrivals.submission import MOST_OVERTAKEN
+from tidelog.errors import ProgramError, UpdateError, UsageError
+
+RULES = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z). quiet(x) :- node(x), !path(x, _)."
+CHAIN = [(at, at + 1) for at in range(20)]
+
+
+@contextmanager
+def held(engine: tl.Engine) -> Iterator[None]:
+    """The worker is in the middle of an update until the block ends."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    def watch(_: int) -> None:
+        engine.watcher = None
+        inside.set()
+        go_on.wait()
+
+    engine.watcher = watch
+    engine.submit(insert={"node": [("held",)]})
+    inside.wait()
+    yield
+    go_on.set()
+
+
+def at_step(engine: tl.Engine, number: int, act: Callable[[], object]) -> None:
+    """Do something at a step of the next update, in the thread that works on it."""
+    steps = iter(range(number + 1))
+
+    def watch(_: int) -> None:
+        if next(steps, None) == number:
+            engine.watcher = None
+            act()
+
+    engine.watcher = watch
+
+
+def test_a_future_has_the_change_and_can_be_awaited() -> None:
+    """Threads ask for the result, coroutines await it; several at once."""
+    engine = tl.Engine(RULES)
+    change = engine.submit(insert={"edge": CHAIN}).result()
+    assert (change.version, change.updates, len(change.inserted["path"])) == (1, 1, 210)
+
+    async def several() -> list[tl.Change]:
+        return list(await asyncio.gather(*(engine.submit(insert={"edge": [(at, at)]}) for at in range(5))))
+
+    changes = asyncio.run(several())
+    assert sum(change.updates for change in {one.version: one for one in changes}.values()) == 5
+    assert engine.settle() == engine.version
+    engine.verify()
+
+
+def test_an_update_object_can_be_submitted() -> None:
+    """As read from a file or a stream."""
+    engine = tl.Engine(RULES)
+    engine.submit(tl.Update.of(insert={"edge": [(1, 2)]}, add_rules="loop(x) :- path(x, x).")).result()
+    assert (1, 2) in engine["path"]
+    assert "loop" in engine
+
+
+def test_what_waits_together_shares_a_version() -> None:
+    """The future of each has the version's change, which says how many share it; opposites leave nothing."""
+    engine = tl.Engine(RULES)
+    with held(engine):
+        futures = [
+            engine.submit(insert={"edge": CHAIN}),
+            engine.submit(delete={"edge": CHAIN}),
+            engine.submit(insert={"node": [(1,)]}),
+        ]
+    changes = {future.result().version: future.result() for future in futures}
+    assert sum(change.updates for change in changes.values()) in (3, 4)  # with the one that was held, or after it
+    assert len(engine["edge"]) == 0
+    assert all(not change.inserted["path"] for change in changes.values())
+    assert (1,) in engine["quiet"]
+
+
+@pytest.mark.parametrize(
+    ("update", "error"),
+    [
+        ({"insert": {"edge": [(1, 2, 3)]}}, UpdateError),
+        ({"insert": {"edge": [(1, None)]}}, UpdateError),
+        ({"insert": {"edge": "ab"}}, UpdateError),
+        ({"insert": {"@edge": [(1, 2)]}}, UsageError),
+        ({"insert": {"named": [(1,)]}}, UpdateError),
+        ({"add_rules": "p(x :- q(x)."}, ProgramError),
+        ({"add_rules": "p(x) :- q(y)."}, ProgramError),
+        ({"add_rules": "path(x, y) :- node(x), node(y), !path(y, x)."}, ProgramError),
+        ({"remove_rules": ["nobody"]}, UsageError),
+    ],
+)
+def test_what_cannot_be_right_is_refused_at_once_and_alone(update: dict[str, object], error: type[Exception]) -> None:
+    """While another update is worked on, and without disturbing it."""
+    engine = tl.Engine(RULES + " .decl named(x: symbol)")
+    with held(engine):
+        before = engine.submit(insert={"edge": [(1, 2)]})
+        with pytest.raises(error):
+            engine.submit(**update)  # type: ignore[arg-type]
+        after = engine.submit(insert={"edge": [(2, 3)]})
+    assert before.result().version <= after.result().version
+    assert len(engine["path"]) == 3
+
+
+def test_rules_are_checked_against_those_that_will_be_in_force() -> None:
+    """A rule that a waiting update adds can be removed, and columns that it fixes are fixed."""
+    engine = tl.Engine(RULES)
+    with held(engine):
+        engine.submit(add_rules="r1: both(x, y) :- path(x, y), path(y, x).")
+        with pytest.raises(UpdateError):
+            engine.submit(insert={"both": [(1,)]})
+        engine.submit(remove_rules=["r1"])
+        with pytest.raises(UsageError):
+            engine.submit(remove_rules=["r1"])
+    engine.settle()
+    assert "both" not in engine.relations
+
+
+def test_what_fails_later_fails_alone() -> None:
+    """Nobody could know that `free` has one column; the others become visible without it."""
+    engine = tl.Engine(RULES)
+    with held(engine):
+        futures = [
+            engine.submit(insert={"free": [(1,)]}),
+            engine.submit(insert={"free": [(1, 2)], "edge": [(5, 6)]}),
+            engine.submit(insert={"edge": [(1, 2)]}),
+        ]
+    assert isinstance(futures[1].exception(), UpdateError)
+    assert futures[0].result().version < futures[2].result().version
+    assert sorted(engine["edge"]) == [(1, 2)]
+    engine.verify()
+
+
+def test_refusing_arithmetic_shares_no_version() -> None:
+    """A merged version could hide an instance without a value that the update alone would be refused for."""
+    engine = tl.Engine("half(x, y) :- n(x), y = 10 / x.", arithmetic="refuse")
+    with engine._worker.line.changed:
+        first, second = engine.submit(insert={"n": [(0,), (5,)]}), engine.submit(delete={"n": [(0,)]})
+    assert first.exception() is not None
+    assert second.result().updates == 1
+    assert len(engine["n"]) == 0
+
+
+def test_a_future_can_be_cancelled_while_it_waits() -> None:
+    """It is not applied then; one that is worked on cannot be cancelled."""
+    engine = tl.Engine(RULES)
+    with held(engine):
+        kept, dropped = engine.submit(insert={"edge": [(1, 2)]}), engine.submit(insert={"edge": [(2, 3)]})
+        assert dropped.cancel()
+    engine.settle()
+    assert kept.done()
+    assert sorted(engine["edge"]) == [(1, 2)]
+
+
+def test_facts_are_those_of_the_moment_of_submission() -> None:
+    """What the caller does to its list or array afterwards changes nothing."""
+    engine, rows, array = tl.Engine(RULES), [(1, 2)], np.array([[3, 4]])
+    with held(engine):
+        engine.submit(insert={"edge": rows})
+        engine.submit(insert={"edge": array})
+        rows.append((7, 7))
+        array[0, 0] = 9
+    engine.settle()
+    assert sorted(engine["edge"]) == [(1, 2), (3, 4)]
+
+
+def test_apply_comes_after_what_was_submitted_and_has_a_version_of_its_own() -> None:
+    """Also if another thread holds the engine meanwhile."""
+    engine = tl.Engine(RULES)
+    with engine._worker.line.changed:
+        first = engine.submit(insert={"edge": [(1, 2)]})
+        behind = threading.Thread(target=lambda: engine.apply(delete={"edge": [(1, 2)]}))
+        behind.start()
+    behind.join()
+    engine.settle()
+    assert first.result().updates == 1
+    assert len(engine["edge"]) == 0
+    change = engine.apply(insert={"edge": [(1, 2)]})
+    assert (change.updates, change.version) == (1, engine.version)
+
+
+def test_a_watcher_may_submit_but_not_wait() -> None:
+    """Waiting would be for ever: its own thread does the work."""
+    engine, told = tl.Engine(RULES), list[str]()
+
+    def act() -> None:
+        engine.submit(insert={"edge": [(1, 2)]})
+        for wait in (engine.settle, lambda: engine.apply(insert={"edge": [(1, 2)]})):
+            try:
+                wait()
+            except UsageError as error:
+                told.append(error.code)
+
+    at_step(engine, 0, act)
+    engine.submit(insert={"node": [(1,)]}).result()
+    engine.settle()
+    assert told == ["E814", "E814"]
+    assert (1, 2) in engine["edge"]
+
+
+def test_a_callback_may_apply() -> None:
+    """It runs in the worker's thread, between two updates."""
+    engine = tl.Engine(RULES)
+    future = engine.submit(insert={"edge": [(1, 2)]})
+    future.add_done_callback(lambda _: engine.apply(insert={"edge": [(2, 3)]}))
+    future.result()
+    engine.settle()
+    while (2, 3) not in engine["edge"]:  # the callback may run after `settle` has seen the end of the update
+        engine.settle()
+    assert len(engine["path"]) == 3
+
+
+def test_the_line_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who submits more than may wait waits, unless the work is its own: then it is told."""
+    monkeypatch.setattr(line_module, "MOST_WAITING", 2)
+    engine, told = tl.Engine(RULES), list[str]()
+    with held(engine):
+        for at in range(2):
+            engine.submit(insert={"edge": [(at, at + 1)]})
+        third = threading.Thread(target=lambda: engine.submit(insert={"edge": [(2, 3)]}))
+        third.start()
+        third.join(0.05)
+        assert third.is_alive()
+    third.join()
+    engine.settle()
+    assert len(engine["edge"]) == 3
+
+    def act() -> None:
+        try:
+            for at in range(4):
+                engine.submit(add_rules=f"extra{at}(x) :- node(x).")
+        except UsageError as error:
+            told.append(error.code)
+
+    at_step(engine, 0, act)
+    engine.submit(insert={"node": [(1,)]}).result()
+    engine.settle()
+    assert told == ["E818"]
+
+
+def test_closing_finishes_what_was_submitted() -> None:
+    """And refuses what comes after."""
+    engine = tl.Engine(RULES)
+    future = engine.submit(insert={"edge": CHAIN})
+    engine.close()
+    assert future.result().version == 1
+    with pytest.raises(UsageError, match="closed"):
+        engine.submit(insert={"edge": [(1, 2)]})
+
+
+def test_an_opposite_stops_the_work() -> None:
+    """What is deleted and comes back in the middle is worked on until then, and not put back fact by fact."""
+    engine = tl.Engine(RULES, strategy="dred")
+    ring = {"edge": [(at, (at + 1) % 150) for at in range(150)]}
+    one = {"edge": [(0, 1)]}
+    engine.apply(insert=ring)
+    alone = engine.apply(delete=one).stats.total_derivations
+    engine.apply(insert=one)
+    spent = []
+    for step in range(60):
+        at_step(engine, step, lambda: engine.submit(insert=one))
+        change = engine.submit(delete=one).result()
+        engine.settle()
+        if engine.watcher is not None:
+            break
+        assert len(engine["path"]) == 150 * 150
+        if change.updates == 2:
+            assert change.is_empty
+            spent.append(change.stats.total_derivations)
+    assert max(spent) <= alone
+    assert any(0 < one < alone / 2 for one in spent)
+
+
+def test_stages_that_the_opposite_does_not_reach_stay() -> None:
+    """Two programs side by side: taking back most of one does not derive the other again."""
+    engine = tl.Engine(RULES + " b1: b(x) :- a(x). a(x) :- seen(x).", strategy="dred")
+    engine.apply(insert={"seen": [(at,) for at in range(9)], "edge": CHAIN})
+    met = 0
+    for step in range(40):
+        at_step(engine, step, lambda: engine.submit(insert={"edge": CHAIN}))
+        change = engine.submit(delete={"edge": CHAIN, "seen": [(1,)]}).result()
+        engine.settle()
+        if engine.watcher is not None:
+            break
+        assert len(engine["path"]) == 210
+        assert len(engine["b"]) == 8
+        if change.updates == 2:
+            met += 1
+            assert change.stats.derivations.get(("b1", "overdelete")) == 1
+        engine.apply(insert={"seen": [(1,)]})
+        engine.verify()
+    assert met > 2
+
+
+def test_an_urgent_update_goes_first_and_has_the_last_word() -> None:
+    """It is visible before the update that it interrupts, and what that one says about the same fact is overridden."""
+    engine = tl.Engine(RULES)
+    engine.apply(insert={"edge": CHAIN})
+    urgent = list[object]()
+    at_step(engine, 3, lambda: urgent.append(engine.submit(insert={"edge": [(5, 6), (90, 91)]}, urgent=True)))
+    bulk = engine.submit(delete={"edge": CHAIN}, insert={"edge": [(30, 31)]})
+    assert bulk.result().version == urgent[0].result().version + 1  # type: ignore[attr-defined]
+    assert (90, 91) in urgent[0].result().inserted["path"]  # type: ignore[attr-defined]
+    assert sorted(engine["edge"]) == [(5, 6), (30, 31), (90, 91)]
+    engine.verify()
+
+
+def test_an_urgent_rule_that_depends_on_what_waits_waits_too() -> None:
+    """It removes a rule that an update before it adds: it cannot go first, and is not lost."""
+    engine = tl.Engine(RULES)
+    with held(engine):
+        engine.submit(add_rules="r1: loop(x) :- path(x, x).")
+        removed = engine.submit(remove_rules=["r1"], urgent=True)
+    assert removed.result().version
+    assert "loop" not in engine.relations
+
+
+@pytest.mark.parametrize("urgent", [False, True])
+def test_nobody_starves(urgent: bool) -> None:
+    """A stream of opposites, or of urgent updates, at every step and without end: the update ends all the same."""
+    engine = tl.Engine(RULES, strategy="dred")
+    ring = [(at, (at + 1) % 12) for at in range(12)]
+    engine.apply(insert={"edge": ring})
+    steps = iter(range(5000))
+
+    def watch(_: int) -> None:
+        turn = next(steps)  # an update that starves uses them up, and fails
+        if first.done():
+            engine.watcher = None
+        elif urgent:
+            engine.submit(insert={"node": [(turn,)]}, urgent=True)
+        elif len(engine._worker.line.waiting) < 50:
+            engine.submit(**{("insert", "delete")[turn % 2]: {"edge": ring}})
+
+    with engine._worker.line.changed:
+        engine.watcher = watch
+        first = engine.submit(delete={"edge": ring})
+    change = first.result()
+    assert change.version <= 2 + MOST_OVERTAKEN * urgent
+    engine.settle()
+    engine.verify()
+
+
+def test_a_shared_version_is_explained_and_saved_like_any_other(tmp_path: Path) -> None:
+    """Proofs of what came and went, and a state that opens to the same facts."""
+    engine = tl.Engine(RULES)
+    engine.apply(insert={"edge": CHAIN[:3], "node": [(7,)]})
+    engine.save(tmp_path / "state")
+    with engine._worker.line.changed:
+        engine.submit(delete={"edge": [(0, 1)]}, insert={"edge": [(5, 5)]})
+        engine.submit(delete={"edge": [(5, 5)]}, insert={"edge": [(0, 1), (7, 8)]})
+        future = engine.submit(delete={"edge": [(1, 2)]})
+    change = future.result()
+    assert change.updates == 3
+    assert "7" in str(engine.explain_change(change, "path", (7, 8)))
+    assert "(1, 2)" in str(engine.explain_change(change, "path", (0, 3)))
+    engine.save(tmp_path / "state")
+    with tl.Engine.open(tmp_path / "state") as again:
+        assert facts(again) == facts(engine)
+        assert sorted(again.explicit("edge")) == sorted(engine.explicit("edge"))
+        again.verify()
