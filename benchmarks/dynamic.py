@@ -1,0 +1,208 @@
+"""Updates that arrive while others run: `python -m benchmarks.dynamic`.
+
+What      : large deletions whose opposite arrives after 10, 50 and 90 % of them, deletions of which 10 % come back,
+            urgent updates during bulk work, and what `apply` costs who uses none of it.
+Idea      : the deletion alone is measured first; arrivals are placed by its duration. CPU time is compared with what
+            was spent until the arrival, and with processing one update after the other. Waiting is wall-clock time.
+Invariant : every case ends in the facts that consecutive processing gives, or the run stops.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pyarrow as pa
+
+import tidelog as tl
+
+RESULTS = Path(__file__).parent / "results" / "dynamic.json"
+SHARES = (0.1, 0.5, 0.9)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, its facts, and a large deletion."""
+
+    name: str
+    rules: str
+    strategy: str
+    facts: dict[str, pa.Table]
+    deleted: dict[str, pa.Table]
+
+
+def table(rows: list[tuple[Any, ...]]) -> pa.Table:
+    return pa.table({f"c{at}": pa.array(column) for at, column in enumerate(zip(*rows))})
+
+
+def graph(nodes: int, edges: int, seed: int) -> list[tuple[int, int]]:
+    rng = random.Random(seed)
+    return sorted({(rng.randrange(nodes), rng.randrange(nodes)) for _ in range(edges)})
+
+
+def cases() -> list[Case]:
+    """Deletions that take seconds."""
+    closure = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."
+    coloured = "r(c, x, y) :- e(c, x, y). r(c, x, z) :- e(c, x, y), r(c, y, z)."
+    hops = "two(x, z) :- edge(x, y), edge(y, z). three(x, z) :- two(x, y), edge(y, z). n(x, k) :- node(x), k = count : { three(x, _) }."
+    rng = random.Random(1)
+    dense = graph(2000, 9000, 1)
+    three = [(colour, x, y) for colour in range(4) for x, y in graph(900, 3600, 10 + colour)]
+    wide = graph(20000, 160000, 3)
+    node = {"node": table([(x,) for x in range(20000)])}
+    some = {name: sorted(rng.sample(edges, size)) for name, edges, size in (
+        ("dense", dense, 3000), ("three", three, 4500), ("wide", wide, 50000))}  # fmt: skip
+    return [
+        Case("closure, a third of the edges, dred", closure, "dred", {"edge": table(dense)}, {"edge": table(some["dense"])}),
+        Case("closure, a third of the edges, bf", closure, "bf", {"edge": table(dense)}, {"edge": table(some["dense"])}),
+        Case("three columns, a third, dred", coloured, "dred", {"e": table(three)}, {"e": table(some["three"])}),
+        Case("hops and counts, a third, auto", hops, "auto", {"edge": table(wide), **node}, {"edge": table(some["wide"])}),
+    ]  # fmt: skip
+
+
+def spent(action: Callable[[], object]) -> tuple[float, float]:
+    """Wall and CPU seconds of an action."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    action()
+    return time.perf_counter() - wall, time.process_time() - cpu
+
+
+def sizes(engine: tl.Engine) -> dict[str, int]:
+    return {name: len(engine[name]) for name in engine.relations}
+
+
+def opposites(case: Case) -> dict[str, Any]:
+    """The deletion alone, then with its opposite at some moments, then with a tenth of it taken back."""
+    engine = tl.Engine(case.rules, strategy=case.strategy)
+    engine.apply(insert=case.facts)
+    before = sizes(engine)
+    for _ in range(2):  # the first time compiles and plans
+        wall, cpu = spent(lambda: engine.submit(delete=case.deleted).result())
+        back_wall, back = spent(lambda: engine.submit(insert=case.deleted).result())
+    found: dict[str, Any] = {
+        "case": case.name, "facts": sum(before.values()), "deletion s": wall, "deletion CPU s": cpu, "back CPU s": back
+    }  # fmt: skip
+    assert sizes(engine) == before
+    for share in SHARES:
+        started, spent_before = time.perf_counter(), time.process_time()
+        first = engine.submit(delete=case.deleted)
+        time.sleep(max(0.0, share * wall - (time.perf_counter() - started)))
+        until, arrived = time.process_time() - spent_before, time.perf_counter()
+        second = engine.submit(insert=case.deleted)
+        second.result(), first.result()
+        visible, whole = time.perf_counter() - arrived, time.process_time() - spent_before
+        assert sizes(engine) == before
+        found[f"{share:.0%}"] = {
+            "visible after s": visible, "CPU s": whole, "CPU until the arrival s": until,
+            "over, part of the deletion": (whole - until) / cpu, "part of consecutive": whole / (cpu + back),
+            "shared": first.result().version == second.result().version,
+        }  # fmt: skip
+    found["a tenth back"] = tenth(engine, case, wall)
+    engine.close()
+    return found
+
+
+def tenth(engine: tl.Engine, case: Case, wall: float) -> dict[str, Any]:
+    """A random tenth of the deletion comes back in the middle of it: never much worse than one after the other."""
+    part = {}
+    for name, rows in case.deleted.items():
+        part[name] = rows.take(sorted(random.Random(5).sample(range(rows.num_rows), rows.num_rows // 10)))
+    undo = {name: rows for name, rows in case.deleted.items()}
+    found: dict[str, Any] = {}
+    consecutive = spent(lambda: (engine.apply(delete=case.deleted), engine.apply(insert=part)))[1]
+    after = sizes(engine)
+    engine.apply(insert=undo)
+    for share in SHARES:
+        cpu = time.process_time()
+        engine.submit(delete=case.deleted)
+        time.sleep(share * wall)
+        engine.submit(insert=part)
+        engine.settle()
+        found[f"{share:.0%}"] = (time.process_time() - cpu) / consecutive
+        assert sizes(engine) == after
+        engine.apply(insert=undo)
+    return found
+
+
+def urgent(case: Case, rounds: int = 8) -> dict[str, Any]:
+    """One-fact updates during bulk work: how long until they are visible, and how much later the bulk work ends."""
+    engine = tl.Engine(case.rules, strategy=case.strategy)
+    name, rows = next(iter(case.deleted.items()))
+    columns, seen, delays = rows.num_columns, list[float](), list[float]()
+    engine.apply(insert=case.facts)
+    for _ in range(2):
+        alone, _ = spent(lambda: engine.submit(delete=case.deleted).result())
+        engine.submit(insert=case.deleted).result()
+    rng = random.Random(2)
+    for number in range(rounds):
+        started = time.perf_counter()
+        bulk = engine.submit(delete=case.deleted)
+        time.sleep(rng.random() * 0.9 * alone)
+        asked = time.perf_counter()
+        engine.submit(insert={name: [tuple(10**6 + number + at for at in range(columns))]}, urgent=True).result()
+        seen.append(time.perf_counter() - asked)
+        bulk.result()
+        delays.append((time.perf_counter() - started) / alone - 1)
+        engine.submit(insert=case.deleted).result()
+    engine.verify()
+    engine.close()
+    seen.sort()
+    return {"case": case.name, "bulk alone s": alone, "visible p50 s": median(seen), "visible worst s": seen[-1],
+            "bulk later, part: median": median(delays), "bulk later, part: worst": max(delays)}  # fmt: skip
+
+
+def single(rounds: int = 4000) -> dict[str, float]:
+    """Microseconds of one-fact updates: `apply`, and `submit` with its result awaited."""
+    engine = tl.Engine("path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z).")
+    ways: dict[str, Callable[..., object]] = {
+        "apply": engine.apply,
+        "submit and wait": lambda **update: engine.submit(**update).result(),
+    }
+    found = {}
+    for way, act in ways.items():
+        for _ in range(2):
+            times = []
+            for at in range(rounds):
+                started = time.perf_counter()
+                act(**{("insert", "delete")[at % 2]: {"edge": [(1, 2)]}})
+                times.append(time.perf_counter() - started)
+        found[f"{way} us"] = 1e6 * median(times)
+    waits = []
+    for at in range(rounds):
+        started = time.perf_counter()
+        future = engine.submit(insert={"edge": [(at, at + 1)]})
+        future.add_done_callback(lambda _, started=started: waits.append(time.perf_counter() - started))
+        if at % 10 == 9:
+            future.result()
+    engine.settle()
+    waits.sort()
+    found["bursts of 10, visible p50 us"] = 1e6 * median(waits)
+    found["bursts of 10, visible p99 us"] = 1e6 * waits[len(waits) * 99 // 100]
+    engine.close()
+    return found
+
+
+def main(names: list[str]) -> int:
+    """Run everything, or the cases whose names contain a word; the results are stored."""
+    chosen = [case for case in cases() if not names or any(name in case.name for name in names)]
+    found: dict[str, Any] = {"load": os.getloadavg()[0], "single": single(), "opposites": [], "urgent": []}
+    print(json.dumps(found["single"], indent=1), flush=True)
+    for case in chosen:
+        for key, run in (("opposites", opposites), ("urgent", urgent)):
+            found[key].append(run(case))
+            print(json.dumps(found[key][-1], indent=1), flush=True)
+    if not names:
+        RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
