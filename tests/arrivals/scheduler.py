@@ -56,12 +56,13 @@ class Overlapped:
             self._arrive()
 
     def _arrive(self) -> None:
-        update = self._updates.pop(0)
-        self.seen = 0
-        try:
-            self.futures.append(self.engine.submit(**update))
-        except TidelogError as error:
-            self.futures.append(error)
+        with self.engine._worker.line.changed:  # the worker does not begin before the future is noted
+            update = self._updates.pop(0)
+            self.seen = 0
+            try:
+                self.futures.append(self.engine.submit(**update))
+            except TidelogError as error:
+                self.futures.append(error)
 
     def _check(self, before: set[Any]) -> None:
         """The changes of all versions, each once, lead from the facts before to the facts after."""
