@@ -167,8 +167,15 @@ def urgent(case: Case, *, own: bool, rounds: int = 6) -> dict[str, Any]:
     engine.verify()
     engine.close()
     seen.sort()
-    return {"case": case.name, "urgent fact": "same relation" if own else "another part", "bulk alone s": alone, "visible p50 s": median(seen), "visible worst s": seen[-1],
-            "bulk later, part: median": median(delays), "bulk later, part: worst": max(delays)}  # fmt: skip
+    return {
+        "case": case.name,
+        "urgent fact": "same relation" if own else "another part",
+        "bulk alone s": alone,
+        "visible p50 s": median(seen),
+        "visible worst s": seen[-1],
+        "bulk later, part: median": median(delays),
+        "bulk later, part: worst": max(delays),
+    }
 
 
 def single(rounds: int = 4000) -> dict[str, float]:

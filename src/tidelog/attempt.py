@@ -20,6 +20,7 @@ from tidelog.changes.declared import as_asked
 from tidelog.changes.fact_sources import to_table
 from tidelog.limits import Budget
 from tidelog.maintenance.counters import stats_of
+from tidelog.maintenance.joining import Progress
 from tidelog.maintenance.marking import Foreseen
 from tidelog.maintenance.missing_values import REFUSE, Missing
 from tidelog.maintenance.profiled_store import costs, profiled
@@ -55,8 +56,8 @@ class Arriving(Protocol):
     def opposite(self) -> Iterable[Asked]:
         """Those for which the attempt was told to turn back."""
 
-    def begin(self, reaches: Callable[[Iterable[str]], bool]) -> None:
-        """The facts of the update are marked; others may join. What `reaches` tells: see maintenance/joining.py."""
+    def begin(self, progress: Progress) -> None:
+        """The facts of the update are marked; others may join."""
 
     @property
     def is_due(self) -> bool:
@@ -87,14 +88,14 @@ class Attempt:
     before: RuleBook
     after: RuleBook
     foreseen: Foreseen[Any] | None
-    missing: Missing
-    """What lacks a value in the version before."""
+    missing: Callable[[], Missing]
+    """What lacks a value in the version before, which may come while this one is made: an urgent one."""
     arithmetic: str
     """Whether an update after which values are missing is refused."""
     arity: Callable[[str], int | None]
     """The number of columns that facts of a relation must have; None if they may have any."""
-    version: int
-    """The version that the update makes."""
+    version: Callable[[], int]
+    """The version that the update makes; asked when no other can come before it."""
 
     def run(
         self,
@@ -134,7 +135,7 @@ class Attempt:
             arriving.close()
         outcome.counters.add("ignored deletions", missed)
         outcome.counters.add("marks", self.foreseen.counters.values["marks"] if self.foreseen else 0)
-        missing = self.missing.after(outcome, self.after.schedule, backend)
+        missing = self.missing().after(outcome, self.after.schedule, backend)
         if self.arithmetic == REFUSE:
             missing.refuse(self.after.schedule)
         change = self._change(outcome, budget, started)
@@ -177,13 +178,13 @@ class Attempt:
         inserted, deleted = self._frozen(outcome.inserted), self._frozen(outcome.deleted)
         stats = stats_of(outcome.counters, budget.rounds, self.strategy.name)
         stats.seconds = time.perf_counter() - started
-        return Change(inserted, deleted, stats, self.version)
+        return Change(inserted, deleted, stats, self.version())
 
     def _entry(self, outcome: Outcome[Any], come: Mapping[str, Any], gone: Mapping[str, Any]) -> Entry:
         """What a save has to know about a transaction, our own relations included."""
         parts = (outcome.inserted, outcome.deleted, come, gone)
         frozen = ({name: self.backend.freeze(name, facts) for name, facts in part.items() if facts} for part in parts)
-        return Entry(self.version, *frozen)
+        return Entry(self.version(), *frozen)
 
     def _frozen(self, facts: Mapping[str, Any]) -> FactTables:
         """Facts of the user's relations, for good."""
@@ -197,8 +198,8 @@ class _Joining:
     def __init__(self, attempt: Attempt, arriving: Arriving) -> None:
         self._attempt, self._arriving = attempt, arriving
 
-    def begin(self, reaches: Callable[[Iterable[str]], bool]) -> None:
-        self._arriving.begin(reaches)
+    def begin(self, progress: Progress) -> None:
+        self._arriving.begin(progress)
 
     @property
     def is_due(self) -> bool:

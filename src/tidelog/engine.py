@@ -324,19 +324,20 @@ class Engine(Submitting, AtAGlance):
         fresh = came_and_went(before.program.rules, program.rules)[0] if book is not before else ()
         named = (*insert, *(name for one in later for name in one.insert)) if later else insert
         self._notices.look(named, fresh, book, self._backend.relations, self._backend.store.size)
-        version, foreseen = self.version + 1, self._foresight.found
+        foreseen = self._foresight.found
 
         def arity(name: str) -> int | None:
             return self._wanted_arity(name, book)
 
         def attempt() -> Callable[[], Change]:
-            known = self._backend, self._strategy, before, book, foreseen, self._missing
-            update = Attempt(*known, self._arithmetic, arity, version)
+            known = self._backend, self._strategy, before, book, foreseen, lambda: self._missing
+            update = Attempt(*known, self._arithmetic, arity, lambda: self.version + 1)
             facts, journals = (insert, delete, inline or {}), bool(self._journals)
             done = update.run(*facts, budget, journals=journals, later=later, arriving=running)
 
             def finish() -> Change:
                 self._backend.commit()
+                version = done.change.version
                 self.__dict__.update(_book=book, _before=done.before, _missing=done.missing, version=version)
                 self._foresight.found = None
                 if done.entry is not None:
@@ -348,7 +349,7 @@ class Engine(Submitting, AtAGlance):
             return finish
 
         change = self._turns.transact(attempt)
-        if self._may_move and has_outgrown(self._backend):
+        if self._may_move and not self._turns.is_beside and has_outgrown(self._backend):
             moved = moved_to_spark(self._backend, book.schedule, self._spark)
             self.__dict__.update(_backend=moved, _may_move=False)
         return change

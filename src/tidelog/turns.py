@@ -35,7 +35,7 @@ class Turns:
         """`undo` takes back what an unfinished transaction did; it is told whether that stopped in good order."""
         self._undo = undo
         self._lock = RLock()
-        self._is_open = self._is_closed = self._is_orphan = False
+        self._is_open = self._is_closed = self._is_orphan = self.is_beside = False
         self._finish: Callable[[], Any] | None = None
         self.settled = 0
         """How many transactions were finished."""
@@ -72,6 +72,19 @@ class Turns:
             raise
         self._finish = finish  # decided
         return self._complete(finish)
+
+    def beside(self, work: Callable[[], T]) -> T:
+        """Within an open transaction: work with one that sees and changes nothing of it, and is decided by itself.
+
+        Whatever becomes of it, the first one stays open.
+        """
+        self.is_beside = True
+        try:
+            return work()
+        finally:
+            if self._finish is not None:
+                self._complete(self._finish)
+            self.__dict__.update(_is_open=True, is_beside=False)
 
     def read(self, ask: Callable[[], T], *, beside: bool) -> T:
         """The answer to a question about one version; with `beside` a running writer is not waited for."""
@@ -116,7 +129,7 @@ class Turns:
 
     def after_fork(self) -> None:
         """In the child of a fork: the threads of the parent are gone, and nobody will give back their lock."""
-        if not self._is_mine:
+        if not self.is_mine:
             self._lock, self._is_orphan = RLock(), self._is_open
 
     def _has_moved_since(self, settled: int) -> bool:

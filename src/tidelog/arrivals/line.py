@@ -63,6 +63,21 @@ class Line:
         """Whether an urgent update waits."""
         return any(one.is_urgent for one in tuple(self.waiting))
 
+    def first_urgent(self) -> Submission | None:
+        """The first urgent update that waits and is wanted; it goes on waiting."""
+        with self.changed:
+            for one in [one for one in self.waiting if one.is_urgent]:
+                if one.starts():
+                    return one
+                self.end_first(one)
+        return None
+
+    def end_first(self, urgent: Submission) -> None:
+        """An urgent update waits no longer."""
+        with self.changed:
+            self.waiting.remove(urgent)
+            self.end([urgent])
+
     def next_group(self, *, merges: bool) -> list[Submission]:
         """The updates to work on next: an urgent one, or the first and those after it that may share its version."""
         with self.changed:
@@ -104,6 +119,7 @@ class Line:
             for one in self.waiting:
                 if one.number < urgent.number:
                     one.overtaken_by.append(urgent)
+                    one.times_overtaken += 1
 
     def end(self, group: Iterable[Submission]) -> None:
         """They wait no longer."""

@@ -51,6 +51,8 @@ class Submission:
     number: int = -1
     """The order of arrival; the line gives it."""
     times_stopped: int = 0
+    times_overtaken: int = 0
+    """How many urgent updates went first while it waited."""
     book: RuleBook | None = None
     """The rules in force after it, if it changes rules."""
     overtaken_by: list[Submission] = field(default_factory=list)
@@ -59,7 +61,7 @@ class Submission:
     @property
     def is_patient(self) -> bool:
         """Whether it may still be stopped or overtaken by others."""
-        return self.times_stopped < MOST_STOPS and len(self.overtaken_by) < MOST_OVERTAKEN
+        return self.times_stopped < MOST_STOPS and self.times_overtaken < MOST_OVERTAKEN
 
     @property
     def has_rules(self) -> bool:

@@ -23,9 +23,11 @@ from tidelog.changes.change import Change
 from tidelog.changes.stream import Next, Source, look_ahead
 from tidelog.changes.update import Update
 from tidelog.errors import TidelogError, UsageError
+from tidelog.foresight import Foresight
 from tidelog.language.read import in_own_words, read_rules
 from tidelog.language.terms import Program
 from tidelog.limits import Limits
+from tidelog.maintenance.joining import Progress
 from tidelog.maintenance.missing_values import REFUSE
 from tidelog.maintenance.rule_book import RuleBook
 from tidelog.planning.views import Mark, View
@@ -44,6 +46,7 @@ class Submitting:
     _backend: Backend[Any]
     _arithmetic: str
     _worker: Worker
+    _foresight: Foresight
 
     def submit(
         self,
@@ -131,6 +134,7 @@ class Submitting:
         return Worker(
             Hall(
                 self._version_of,
+                self._interject,
                 self._undone,
                 lambda: self._arithmetic != REFUSE and self.limits.facts is None,
                 lambda: self._backend.store.bulk is None,
@@ -175,6 +179,21 @@ class Submitting:
             return self._transact(first.insert, first.delete, program, first.inline, later, running)
 
         return self._turns.take(work)
+
+    def _interject(self, submission: Submission, progress: Progress) -> Change | None:
+        """Make a version of an urgent update of facts beside the running transaction, within its turn.
+
+        That is possible if nothing that it changes was read or changed by the transaction so far, and it reads nothing
+        that the transaction has changed. Stages that read both are still to come, and find it done.
+        """
+        changed, read = self._book.schedule.reach(submission.relations)
+        if self._foresight.found is not None or progress.has_visited(changed):
+            return None
+        if not self._backend.is_apart(changed | read):
+            return None
+        asked, program = submission.asked, self._book.program
+        with self._backend.beside():
+            return self._turns.beside(lambda: self._transact(asked.insert, asked.delete, program, asked.inline))
 
     def _undone(self, submission: Submission) -> int:
         """How many of the running transaction's operations on explicit facts an update takes back."""

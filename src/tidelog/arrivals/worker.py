@@ -20,15 +20,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from threading import Thread, current_thread
+from time import perf_counter
 
 from tidelog.arrivals.line import Line
 from tidelog.arrivals.submission import MOST_STOPS, Submission
 from tidelog.attempt import Asked
 from tidelog.changes.change import Change
-from tidelog.errors import ProgramError, UsageError
-from tidelog.maintenance.joining import StandAsideError, TurnBackError
+from tidelog.errors import ProgramError, TidelogError, UsageError
+from tidelog.maintenance.joining import Progress, StandAsideError, TurnBackError
 from tidelog.observe.logs import log
 
+_GRACE = 0.05
+"""Seconds for which urgent updates may pass before a transaction has had as much time itself."""
 _LINGER = 0.2
 """How many seconds the thread waits for more work. Making a thread costs about 50 us."""
 
@@ -39,6 +42,8 @@ class Hall:
 
     transact: Callable[[Sequence[tuple[Submission, bool]], Running | None], Change]
     """Make one version of updates, in order; those with True are done again, so that rules they remove may be gone."""
+    interject: Callable[[Submission, Progress], Change | None]
+    """Make a version of an urgent update beside the running transaction; None if it would meet anything of it."""
     undone: Callable[[Submission], int]
     """How many of the operations in the running transaction an update undoes."""
     merges: Callable[[], bool]
@@ -53,9 +58,10 @@ class Running:
     def __init__(self, line: Line, hall: Hall, group: list[Submission], *, joins: bool) -> None:
         self._line, self._hall, self.group, self._joins = line, hall, group, joins
         self._is_open = self._has_begun = self.is_due = False
-        self._reaches: Callable[[Iterable[str]], bool] = lambda _: True
+        self._progress: Progress | None = None
         self._looked_at = line.arrived - len(line.waiting)
         self._known: set[int] = set()
+        self._started, self._beside = perf_counter(), 0.0
         self._undone, self._size = 0, max(1, sum(one.size for one in group))
         self.turns = 0
 
@@ -66,11 +72,12 @@ class Running:
 
     def _look(self) -> None:
         is_patient = all(one.is_patient and not one.is_urgent for one in self.group)
-        if is_patient and (self._is_open or not self._has_begun) and self._line.has_urgent:
-            raise StandAsideError.of("E408", "an urgent update goes first")
-        if not self._has_begun:
-            return  # nothing is marked yet: what it would undo cannot be told
-        self._looked_at = self._line.arrived
+        arrived = self._line.arrived
+        if is_patient and (self._is_open or not self._has_begun):
+            self._let_pass()
+        if not self._has_begun or self._line.has_urgent:
+            return  # nothing is marked yet and what would be undone cannot be told; or it has to be looked again
+        self._looked_at = arrived
         if not self._is_open or not is_patient or self.turns >= MOST_STOPS or not self._joins:
             return
         for one in self._waiting():
@@ -78,12 +85,40 @@ class Running:
                 self._known.add(one.number)
                 self._undone += self._hall.undone(one)
         if 2 * self._undone >= self._size:
-            if not self._reaches({name for one in self._waiting() for name in one.relations}):
+            changed = {name for one in self._waiting() for name in one.relations}
+            if self._progress is not None and not self._progress.reaches(changed):
                 self.is_due = True
                 return
             if self._hall.turns_back():
                 raise TurnBackError.of("E408", "an update undoes most of this one")
             raise StandAsideError.of("E408", "an update undoes most of this one")
+
+    def _let_pass(self) -> None:
+        """Let an urgent update pass: beside this transaction if it meets nothing of it, else it stands aside.
+
+        What passes takes at most half of the time, so that this transaction gets on under any stream of them.
+        """
+        now = perf_counter()
+        urgent = self._line.first_urgent() if 2 * self._beside <= now - self._started + _GRACE else None
+        if urgent is None:
+            return
+        has_rules = any(one.has_rules for one in (urgent, *self.group))
+        change = None
+        try:
+            if self._progress is not None and self._joins and not has_rules:
+                change = self._hall.interject(urgent, self._progress)
+        except TidelogError as error:
+            self._line.end_first(urgent)
+            urgent.future.set_exception(error)
+            return
+        if change is None:
+            raise StandAsideError.of("E408", "an urgent update goes first")
+        self._beside += perf_counter() - now
+        for one in self.group:
+            one.overtaken_by.append(urgent)
+        self._line.overtake(urgent)
+        self._line.end_first(urgent)
+        urgent.future.set_result(change)
 
     def _waiting(self) -> Iterator[Submission]:
         """Those that could join, in order."""
@@ -92,10 +127,10 @@ class Running:
                 return
             yield one
 
-    def begin(self, reaches: Callable[[Iterable[str]], bool]) -> None:
-        """Explicit facts are marked; updates may join. What `reaches` tells: see maintenance/joining.py."""
+    def begin(self, progress: Progress) -> None:
+        """Explicit facts are marked; updates may join."""
         self._has_begun = self._is_open = True
-        self._reaches = reaches
+        self._progress = progress
 
     def close(self) -> None:
         """No more can join."""

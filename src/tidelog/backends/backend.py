@@ -10,7 +10,7 @@ Never     : no rules beyond those of the schedule it is given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
@@ -61,6 +61,12 @@ class Backend(Protocol[F]):
 
     def tally(self, relation: str, source: object, types: tuple[str, ...] | None, view: View) -> int:
         """How many of the facts are at hand and in the view; asked within a transaction, and changes nothing."""
+
+    def is_apart(self, relations: Set[str]) -> bool:
+        """Whether a transaction that sees and changes no other relations could be done beside the open one."""
+
+    def beside(self) -> AbstractContextManager[None]:
+        """Do such a transaction, from `begin` to `commit` or `rollback`; then the open one goes on."""
 
     def use(self, schedule: Schedule) -> None:
         """From now on these rules are maintained; what was prepared for others may be forgotten."""

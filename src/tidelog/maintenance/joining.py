@@ -36,14 +36,24 @@ class TurnBackError(StandAsideError):
     """A transaction is to take in what has arrived before it goes on."""
 
 
+class Progress(Protocol):
+    """How far a transaction has come."""
+
+    def reaches(self, relations: Iterable[str]) -> bool:
+        """Whether a change of the relations would reach the stage that is being visited."""
+
+    def has_visited(self, relations: Iterable[str]) -> bool:
+        """Whether a change of the relations would reach any stage that was visited, or is being visited."""
+
+
 class Joining(Protocol[Joined]):
     """What has arrived since a transaction began, as far as it may join: updates of facts, in order."""
 
-    def begin(self, reaches: Callable[[Iterable[str]], bool]) -> None:
+    def begin(self, progress: Progress) -> None:
         """Explicit facts are marked: from now on TurnBackError may be raised.
 
-        `reaches` tells whether a change of relations reaches the stage that is being visited. If it does not, there is
-        no need to raise: the stage ends first, and `is_due` tells to take in what has come.
+        There is no need to raise if what has come does not reach the stage that is being visited: the stage ends first,
+        and `is_due` tells to take it in.
         """
 
     @property

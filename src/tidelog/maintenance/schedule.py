@@ -100,6 +100,15 @@ class Schedule:
         after.stages = tuple(stages)
         return after
 
+    def reach(self, relations: Iterable[str]) -> tuple[set[str], set[str]]:
+        """What a change of explicit facts of the relations may change, and what has to be read to find out."""
+        changed, read = set(relations), set[str]()
+        for one in self.stages:
+            if not changed.isdisjoint(one.stage.relations | one.reads):
+                changed |= one.stage.relations
+                read |= one.reads
+        return changed, read
+
     @cached_property
     def groups(self) -> dict[str, GroupRule]:
         """The group rules by their relation."""

@@ -77,7 +77,7 @@ def maintain(
     if later or joining is not None:
         run.explicit_in_turn([(delete, insert), *later])
         if joining is not None:
-            joining.begin(run.reaches)
+            joining.begin(run)
     else:
         run.use(foreseen)  # which is about one update
         run.explicit(delete, insert)
@@ -206,7 +206,7 @@ class _Run(Generic[F]):
         if self.joining is not None and self.joining.is_due:
             self._take_in(self.joining.opposite())
         if self.joining is not None and self.joining.has_come:
-            self._take_in(self.joining.beside(self._is_visited))
+            self._take_in(self.joining.beside(self.has_visited))
 
     def reaches(self, relations: Iterable[str]) -> bool:
         """Whether a change of the relations would reach the stage that is being visited."""
@@ -223,7 +223,7 @@ class _Run(Generic[F]):
                 found.append(number)
         return found
 
-    def _is_visited(self, relations: Iterable[str]) -> bool:
+    def has_visited(self, relations: Iterable[str]) -> bool:
         """Whether a change of the relations would reach a stage that was visited."""
         return bool(self._reached(set(relations)))
 

@@ -8,14 +8,15 @@ Never     : no strategy (maintenance/) and no program (engine.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import AbstractContextManager, contextmanager
 from itertools import compress
 
 import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.backend import Flags
+from tidelog.backends.local import beside
 from tidelog.backends.local.fact_tables import LiveTable, LocalTable
 from tidelog.backends.local.joins import row_lookups
 from tidelog.backends.local.joins.runner import with_columns
@@ -152,6 +153,21 @@ class LocalBackend:
         self.ask, self._budget = ask, budget
         self.missed = 0
         self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes
+
+    def is_apart(self, relations: Set[str]) -> bool:
+        """Whether a transaction over these relations could be done beside the open one."""
+        return beside.is_apart(self.store, relations)
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Let another transaction be done while one is open."""
+        kept = self.ask, self.ask_arriving, self._budget, self.missed
+        try:
+            with beside.beside(self.store):
+                yield
+        finally:
+            self.ask, self.ask_arriving, self._budget, self.missed = kept
+            self._constants = None  # they stay, whatever becomes of the open one
 
     def prepare(self) -> None:
         """Nothing of a commit in this process can fail."""

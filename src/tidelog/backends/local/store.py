@@ -50,12 +50,12 @@ class LocalStore:
 
     def __init__(self, dictionary: Dictionary | None = None, supply: Supply = ALL_HERE) -> None:
         self.dictionary = Dictionary() if dictionary is None else dictionary
-        self._catalogue = Catalogue(self.dictionary.latch)
-        self.relations, self.relation = self._catalogue.relations, self._catalogue.relation
+        self.catalogue = Catalogue(self.dictionary.latch)
+        self.relations, self.relation = self.catalogue.relations, self.catalogue.relation
         self._supply = supply
         self._runner = Runner(self.relations)
         self.derivations = self._runner.derivations
-        self._prepared: dict[int, Preparation] = {}
+        self.prepared: dict[int, Preparation] = {}
         self.counted = Counted()
 
     # -- for the engine --------------------------------------------------------------------------------------------
@@ -72,7 +72,7 @@ class LocalStore:
     @property
     def published(self) -> Mapping[str, Relation]:
         """The relations of the last version, for readers."""
-        return self._catalogue.published
+        return self.catalogue.published
 
     def readable(self, name: str) -> Relation:
         """A relation of the last version; one that a supply has brought since then is such a relation, too."""
@@ -103,40 +103,40 @@ class LocalStore:
     @property
     def has_new_relations(self) -> bool:
         """Whether this transaction has made relations, which a rollback takes away."""
-        return self._catalogue.has_new
+        return self.catalogue.has_new
 
     def clear(self) -> None:
         """Between transactions: forget every fact, count and plan, but no constant."""
         self.relations.clear()
-        self._prepared, self.counted = {}, Counted()
+        self.prepared, self.counted = {}, Counted()
 
     def commit(self) -> None:
         """End the transaction: what is NOW becomes OLD. After an interrupt inside it, call it again to finish it."""
-        has_outgrown = self._catalogue.commit()
+        has_outgrown = self.catalogue.commit()
         self.counted.commit()
         if has_outgrown:
-            for prepared in self._prepared.values():
+            for prepared in self.prepared.values():
                 prepared.forget_if_outgrown()
 
     def rollback(self) -> None:
         """Undo the transaction. After an interrupt inside it, `distrust` and call it again."""
         self.counted.undo()
-        if self._catalogue.has_new:
-            self._prepared.clear()
-        self._catalogue.rollback()
+        if self.catalogue.has_new:
+            self.prepared.clear()
+        self.catalogue.rollback()
         self.counted.follow()
 
     def distrust(self) -> None:
         """After an interrupt: forget counts and plans, which are made in many steps and can be made again."""
-        self._prepared, self.counted = {}, Counted()
-        self._catalogue.stand_still()
+        self.prepared, self.counted = {}, Counted()
+        self.catalogue.stand_still()
         for relation in self.relations.values():
             relation.unmark()
 
     def keep(self, stages: Iterable[Stage]) -> None:
         """Forget what is prepared for other stages than these."""
         wanted = {id(stage) for stage in stages}
-        self._prepared = {key: prepared for key, prepared in self._prepared.items() if key in wanted}
+        self.prepared = {key: prepared for key, prepared in self.prepared.items() if key in wanted}
 
     @property
     def nbytes(self) -> int:
@@ -351,10 +351,10 @@ class LocalStore:
     # -- within ----------------------------------------------------------------------------------------------------
 
     def _preparation(self, stage: Stage) -> Preparation:
-        found = self._prepared.get(id(stage))
+        found = self.prepared.get(id(stage))
         if found is None or found.stage is not stage:
             found = Preparation(stage, self.relations, self.relation, self.dictionary, self._supply.estimates)
-            self._prepared[id(stage)] = found
+            self.prepared[id(stage)] = found
         return found
 
     def _announce_driven(self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching) -> None:

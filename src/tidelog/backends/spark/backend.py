@@ -11,8 +11,8 @@ Never     : no strategy and no program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Set
+from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
 import pyarrow as pa
@@ -90,6 +90,14 @@ class SparkBackend:
     def tally(self, relation: str, source: object, types: tuple[str, ...] | None, view: View) -> int:
         """How many of the facts are on the driver and in the view; a large relation is on Spark and counts as none."""
         return self._near.tally(relation, source, types, view)
+
+    def is_apart(self, relations: Set[str]) -> bool:
+        """Never: what a transaction has fetched from Spark, and what its jobs write, is one for all relations."""
+        return not relations
+
+    def beside(self) -> AbstractContextManager[None]:
+        """Not asked for: no transaction is apart from another."""
+        return self._near.beside()
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> Facts:
         """Those of the facts that are in the materialisation.

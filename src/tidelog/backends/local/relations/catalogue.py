@@ -9,6 +9,9 @@ Never     : no facts and no rules.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
+from contextlib import contextmanager
+
 from tidelog.backends.local.relations.relation import Latch, Relation
 from tidelog.errors import UpdateError
 
@@ -35,6 +38,20 @@ class Catalogue:
                 "E301", f"{name} has {found.arity} columns, not {arity}", remedy="use one number of them"
             )
         return found
+
+    def has_touched(self, relations: Set[str]) -> bool:
+        """Whether the transaction has stored or marked facts of one of the relations, or made any relation."""
+        return self.has_new or any(relation.name in relations for relation in self._opened)
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Let another transaction end by itself: what this one has touched is set aside meanwhile."""
+        opened = self._opened.copy()
+        self._opened.clear()
+        try:
+            yield
+        finally:
+            self._opened[:0] = opened
 
     def commit(self) -> bool:
         """What is NOW becomes OLD; whether the size of a relation has changed much since it was last noted."""

@@ -34,6 +34,11 @@ class Counted:
         """Every counted relation with its counts."""
         return (pair for counted in self._stages.values() for pair in counted.items())
 
+    @property
+    def has_changed(self) -> bool:
+        """Whether anything was counted since the last commit, or is no longer counted."""
+        return bool(self._undo) or self._stages.keys() != self._before.keys()
+
     def start(self, stage: frozenset[str]) -> None:
         """Begin to count a stage; no fact of it has a count or a rank yet."""
         self.stop(stage)
