@@ -77,7 +77,7 @@ class _ProfiledStore(Generic[F]):
     def evaluate(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, heads: View, add: Mark, phase: str
     ) -> F:
-        """As the store, rule by rule."""
+        """All instances, rule by rule."""
         store, given = self._store, (matching, heads, add, phase)
         works = [(rule.key, partial(store.evaluate, stage, [rule], *given)) for rule in rules]
         return store.union([self._new((key, stage.name, phase), work) for key, work in works], disjoint=True)
@@ -94,14 +94,14 @@ class _ProfiledStore(Generic[F]):
         return self._noted(_together(stage, phase), work)[0]
 
     def count(self, stage: Stage, driving: F, blocking: F, matching: Matching, sign: int, phase: str) -> F:
-        """As the store, rule by rule."""
+        """Driven instances, counted rule by rule."""
         store, given = self._store, (driving, blocking, matching, sign, phase)
         return store.union(
             [self._noted(_place(alone, phase), partial(store.count, alone, *given))[0] for alone in stage.alone]
         )
 
     def count_all(self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, sign: int, phase: str) -> F:
-        """As the store, rule by rule."""
+        """All instances, counted rule by rule."""
         store, given = self._store, (matching, sign, phase)
         works = [(rule.key, partial(store.count_all, stage, [rule], *given)) for rule in rules]
         return store.union([self._noted((key, stage.name, phase), work)[0] for key, work in works])
