@@ -29,7 +29,7 @@ from tidelog.changes.change import Change, FactTable, FactTables
 from tidelog.changes.names import check_names
 from tidelog.changes.relation import Relation
 from tidelog.changes.update import Update
-from tidelog.errors import BudgetError, LawError
+from tidelog.errors import BudgetError, LawError, expect
 from tidelog.foresight import Foresight
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_rule
@@ -70,6 +70,7 @@ class Engine(Submitting, AtAGlance):
         limits: Limits | None = None,
         arithmetic: str = SKIP,
     ) -> None:
+        expect(rules, (str, Program), "the program", "a text, or a Program")
         program = parse(rules) if isinstance(rules, str) else rules
         check(program)
         self._strategy = strategy_named(strategy)
@@ -386,6 +387,7 @@ class Engine(Submitting, AtAGlance):
 
     def _known_arity(self, relation: str) -> int:
         """The number of columns of a relation that there is; E802 if there is none of that name."""
+        expect(relation, str, "the name of a relation", "a text")
         arity = self._arity(relation)
         if arity is None:
             raise unknown_relation(relation, self.relations)

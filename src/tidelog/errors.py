@@ -148,5 +148,11 @@ class UsageError(TidelogError):
     """The interface is used wrongly: unknown relation, rule, strategy or option (E8xx)."""
 
 
+def expect(value: object, kinds: type | tuple[type, ...], what: str, wanted: str) -> None:
+    """Refuse an argument of another type than those asked for."""
+    if not isinstance(value, kinds):
+        raise UsageError.of("E816", f"{what} is {wanted}, not {type(value).__name__}", remedy=f"give {wanted}")
+
+
 class LawError(TidelogError):
     """The materialisation differs from recomputation: a fault of ours (E9xx)."""

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
-from tidelog.errors import BudgetError, UsageError
+from tidelog.errors import BudgetError, UsageError, expect
 
 _SHARE_OF_MEMORY = 0.75
 
@@ -33,6 +33,8 @@ class Limits:
     def __post_init__(self) -> None:
         for field in fields(self):
             value = getattr(self, field.name)
+            if value is not None:
+                expect(value, (int, float), f"the limit of {field.name}", "a number")
             if value is not None and not value > 0:
                 raise UsageError.of(
                     "E840",

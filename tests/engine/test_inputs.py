@@ -188,3 +188,24 @@ def test_extreme_values_come_back_as_they_went_in() -> None:
     assert {repr(value) for (value,) in engine["q"]} >= {"9223372036854775807", "5e-324", "'\\x00'"}
     engine.apply(delete={"p": [(value,) for value in values]})
     assert len(engine["q"]) == 0
+
+
+WRONG_KINDS = {
+    "a program of bytes": lambda engine: tl.Engine(b"p(1)."),
+    "no program": lambda engine: tl.Engine(None),
+    "a question that is a number": lambda engine: engine.query(3),
+    "a relation that is a number": lambda engine: engine[3],
+    "a limit that is a text": lambda engine: tl.Limits(seconds="1"),
+    "a state without a place": lambda engine: tl.Engine.open(None),
+    "a place that is a number": lambda engine: engine.save(3),
+    "no stream": lambda engine: list(engine.follow(None)),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_KINDS)
+def test_an_argument_of_a_wrong_type_has_a_code(case):
+    """They ended in Python's own errors, from deep inside."""
+    engine = tl.Engine("p(x) :- q(x).")
+    with pytest.raises(tl.UsageError, match="E816"):
+        WRONG_KINDS[case](engine)
+    assert engine.version == 0

@@ -19,7 +19,7 @@ from tidelog.asking.question import QUERY, Question, check_question, read_questi
 from tidelog.backends.backend import Backend
 from tidelog.backends.choice import backend_named
 from tidelog.changes.change import FactTable, ListedFacts
-from tidelog.errors import UsageError
+from tidelog.errors import UsageError, expect
 from tidelog.language.terms import Atom, Value, Variable
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance.recompute import Recompute
@@ -84,6 +84,7 @@ class Asked:
 
     def __init__(self, text: str, parameters: Mapping[str, object] | None, arity: Callable[[str], int]) -> None:
         """`arity` gives the columns of a relation, and refuses an unknown one."""
+        expect(text, str, "a question", "a text")
         self._question = read_question(text, parameters)
         for atom in self._question.atoms():
             _check_columns(atom, arity(atom.relation))

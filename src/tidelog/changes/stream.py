@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
 from tidelog.changes.update import Update
-from tidelog.errors import UpdateError
+from tidelog.errors import UpdateError, expect
 
 Next: TypeAlias = Callable[[], Update | None]
 Source: TypeAlias = "Iterable[Update | Mapping[str, Any]] | queue.Queue[Update | Mapping[str, Any] | None]"
@@ -57,6 +57,7 @@ class _Ahead(Protocol):
 def _ahead(updates: Source) -> _Ahead:
     if isinstance(updates, queue.Queue):
         return _FromQueue(updates)
+    expect(updates, Iterable, "a stream", "an iterable or a queue of updates")
     if isinstance(updates, Sequence):
         return _FromSequence(updates)
     return _FromThread(iter(updates))

@@ -28,7 +28,7 @@ from uuid import uuid4
 import pyarrow as pa
 
 from tidelog.changes.change import FactTable
-from tidelog.errors import StateError
+from tidelog.errors import StateError, expect
 from tidelog.language.terms import Program
 from tidelog.state.failpoints import reach
 from tidelog.state.fold import programs
@@ -54,6 +54,7 @@ class StateLog:
     """A state directory, held for writing until it is closed."""
 
     def __init__(self, directory: str | PathLike[str]) -> None:
+        expect(directory, (str, PathLike), "a state", "a directory")
         self.directory = Path(directory).resolve()
         self._lock = Lock(self.directory)
         self._given: str | None = None

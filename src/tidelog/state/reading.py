@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from tidelog.errors import ProgramError, StateError
+from tidelog.errors import ProgramError, StateError, expect
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program
 from tidelog.state.fold import StoredFacts, fold, programs
@@ -33,6 +33,7 @@ def read_versions(directory: str | PathLike[str]) -> list[VersionInfo]:
 
 def read_state(directory: str | PathLike[str], version: int | None = None) -> StoredState:
     """A stored version with its facts; the last one unless another is asked for."""
+    expect(directory, (str, PathLike), "a state", "a directory")
     path = Path(directory).resolve()
     version = None if version is None else whole_number(version, "a version")
     table = Table(path)
