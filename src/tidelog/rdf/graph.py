@@ -185,6 +185,21 @@ class Graph:
         """Check the one law of the engine below."""
         self.engine.verify()
 
+    # -- keeping -----------------------------------------------------------------------------------------------------
+
+    def save(self, directory: str | Path) -> None:
+        """Make the present version durable in a directory: wholly or not at all; later saves write what changed."""
+        from tidelog.rdf.saved import save
+
+        save(self, directory)
+
+    @classmethod
+    def open(cls, directory: str | Path, **engine_options: Any) -> Graph:  # noqa: ANN401 - as in the constructor
+        """The graph that was saved, as it was: nothing is reasoned anew."""
+        from tidelog.rdf.saved import open_graph
+
+        return open_graph(cls, directory, **engine_options)
+
     # -- within ------------------------------------------------------------------------------------------------------
 
     def _read(self, source: object, *, deleting: bool = False) -> Quads:
