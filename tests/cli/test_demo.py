@@ -70,3 +70,14 @@ def test_a_page_escapes_what_it_shows(tmp_path):
     assert "<script>" not in page
     assert "<i>" not in page
     assert "&lt;b&gt;" in page
+
+
+def test_pictures_of_a_report_keep_their_shape(tmp_path):
+    """A height that does not follow a narrowed width left white bands around the graph of rules, in letters of 5 px."""
+    from tidelog.cli.report import write_report
+    from tidelog.language.parser import parse
+
+    page = write_report(tmp_path / "r.html", parse("p(x) :- q(x)."), []).read_text()
+    assert "svg{max-width:100%;height:auto}" in page
+    assert "<div class=graph><svg" in page
+    assert ".graph svg{max-width:max(100%,1100px)" in page

@@ -67,6 +67,8 @@ def test_importing_is_light():
         """engine = tl.Engine("p(x) :- q(x).")
 engine.apply(insert={"q": [("a",), ("b",)]})
 assert sorted(engine["p"]) == [("a",), ("b",)]
+engine.apply(insert={"q": [(number,) for number in range(50)]}, delete={"q": [("a",)]})
+engine.apply(insert={"q": [(number / 4,) for number in range(50)]})
 heavy.add("pyarrow.compute")""",
         """from tidelog.cli import main
 assert main(["materialize", str(folder / "p.dl"), "--facts", str(folder), "--out", str(folder / "out")]) == 0""",

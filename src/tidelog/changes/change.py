@@ -17,6 +17,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 import pyarrow as pa
 
+from tidelog.changes.buffers import numbers
 from tidelog.changes.columns import mixed_to_arrow
 from tidelog.changes.fact_sources import to_table
 from tidelog.changes.rule_costs import RuleCost
@@ -195,7 +196,7 @@ class Change:
         signed: dict[str, list[pa.Table]] = {}
         for tables, sign in ((self.inserted, 1), (self.deleted, -1)):
             for relation, table in tables.items():
-                signs = pa.array(np.full(len(table), sign, np.int8))
+                signs = numbers(np.full(len(table), sign, np.int8), pa.int8())
                 facts = table.to_arrow()
                 signed.setdefault(relation, []).append(
                     facts.append_column("sign", signs) if facts.num_columns else pa.table({"sign": signs})

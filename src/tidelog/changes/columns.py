@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from tidelog.changes import buffers
 from tidelog.changes.term_arrays import is_term_type, terms_to_arrow
 from tidelog.errors import UpdateError
 from tidelog.language.rdf_terms import RdfTerm
@@ -34,7 +35,6 @@ Column: TypeAlias = pa.Array | pa.ChunkedArray | list[Value]
 
 _SCALARS = "biufU"
 """The kinds of NumPy's constants. Dates and durations are none, though `item` would make integers of some."""
-_ARROW_TYPES = {int: pa.int64(), float: pa.float64(), bool: pa.bool_(), str: pa.large_string()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,10 +139,10 @@ def from_values(values: Sequence[object], where: str = "the column", first_row: 
     if types and all(issubclass(kind, RdfTerm) for kind in types):
         return terms_to_arrow(values)
     if len(types) == 1:
-        arrow_type = _ARROW_TYPES.get(next(iter(types)))
-        if arrow_type is not None:
+        [kind] = types
+        if kind in buffers.TYPES:
             try:
-                return normalise(pa.array(values, arrow_type), where, first_row)
+                return normalise(buffers.values_array(values, kind), where, first_row)
             except (OverflowError, UnicodeEncodeError, pa.ArrowInvalid):
                 pass  # one by one, which tells the row
     return few_values(values, where, first_row)
@@ -172,7 +172,7 @@ def _to_arrow(values: list[Value]) -> pa.Array:
 
 def mixed_to_arrow(values: Sequence[Value]) -> pa.Array:
     """Constants that may mix types as a dense union, which keeps the types apart."""
-    parts: dict[type, list[Value]] = {kind: [] for kind in (*_ARROW_TYPES, RdfTerm)}
+    parts: dict[type, list[Value]] = {kind: [] for kind in (*buffers.TYPES, RdfTerm)}
     codes, offsets = [], []
     numbers = {kind: number for number, kind in enumerate(parts)}
     for value in values:
@@ -180,10 +180,12 @@ def mixed_to_arrow(values: Sequence[Value]) -> pa.Array:
         codes.append(numbers[kind])
         offsets.append(len(parts[kind]))
         parts[kind].append(value)
-    arrays = [pa.array(part, _ARROW_TYPES[kind]) for kind, part in parts.items() if kind in _ARROW_TYPES]
+    arrays = [buffers.values_array(part, kind) for kind, part in parts.items() if kind in buffers.TYPES]
     arrays.append(terms_to_arrow(parts[RdfTerm]))
-    names = [*(kind.__name__ for kind in _ARROW_TYPES), "term"]
-    return pa.UnionArray.from_dense(pa.array(codes, pa.int8()), pa.array(offsets, pa.int32()), arrays, names)
+    names = [*(kind.__name__ for kind in buffers.TYPES), "term"]
+    kinds = buffers.numbers(np.array(codes, np.int8), pa.int8())
+    places = buffers.numbers(np.array(offsets, np.int32), pa.int32())
+    return pa.UnionArray.from_dense(kinds, places, arrays, names)
 
 
 def to_frame(table: pa.Table) -> pd.DataFrame:
@@ -265,12 +267,12 @@ def _integers(array: pa.Array, where: str, first_row: int) -> pa.Array:
 
 
 def _floats(array: pa.Array, where: str, first_row: int) -> pa.Array:
-    values: np.ndarray[Any, Any] = np.asarray(array.to_numpy(), np.float64)
+    values: np.ndarray[Any, Any] = np.asarray(buffers.memory(array), np.float64)
     finite = np.isfinite(values)
     if not finite.all():
         at = int(np.argmin(finite))
         raise out_of_range(where, first_row + at, f"{values[at]} is no constant", "leave the fact out, or use a string")
-    return pa.array(values + 0.0)
+    return buffers.numbers(values + 0.0, pa.float64())
 
 
 def _nested(array: pa.Array, where: str, first_row: int) -> pa.Array:
@@ -294,8 +296,8 @@ def _dense_union(array: pa.Array, where: str, first_row: int) -> pa.Array:
     kind, (_, codes, offsets, *_) = array.type, array.buffers()
     parts = [normalise(array.field(number), where, first_row) for number in range(kind.num_fields)]
     return pa.UnionArray.from_dense(
-        pa.array(np.frombuffer(codes, np.int8)[array.offset : array.offset + len(array)]),
-        pa.array(np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array)]),
+        buffers.numbers(np.frombuffer(codes, np.int8)[array.offset : array.offset + len(array)], pa.int8()),
+        buffers.numbers(np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array)], pa.int32()),
         parts,
         type_codes=kind.type_codes,
     )

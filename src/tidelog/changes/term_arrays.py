@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tidelog.changes.buffers import values_array
 from tidelog.language.rdf_terms import RdfTerm, term_of
 
 
@@ -63,7 +64,7 @@ def as_terms(texts: pa.Array) -> pa.Array:
 
 def terms_to_arrow(terms: Sequence[Any]) -> pa.Array:
     """Python terms as a column of terms."""
-    return as_terms(pa.array([term.text for term in terms], pa.large_string()))
+    return as_terms(values_array([term.text for term in terms], str))
 
 
 def texts_of(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:

@@ -20,10 +20,12 @@ from tidelog.cli.drawing.svg import svg
 from tidelog.language.printer import print_rule
 from tidelog.language.terms import Program
 
-_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 860, 260, 60, 40
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM = 860, 260, 76, 40
 _STYLE = """body{font:15px/1.5 sans-serif;max-width:60em;margin:2em auto;padding:0 1em;color:#222}
 table{border-collapse:collapse}td,th{padding:2px 10px;text-align:right;border-bottom:1px solid #ddd}
-td:last-child,th:last-child{text-align:left}pre{background:#f6f6f6;padding:1em;overflow:auto}svg{max-width:100%}"""
+td:last-child,th:last-child{text-align:left}pre{background:#f6f6f6;padding:1em;overflow:auto}svg{max-width:100%;height:auto}
+.graph{width:94vw;margin-left:calc(50% - 47vw);overflow:auto;border:1px solid #ddd;border-radius:8px;text-align:center}
+.graph svg{max-width:max(100%,1100px);display:block;margin:0 auto}"""
 
 _INTRODUCTION = (
     "Facts were loaded with Spark, everything that follows from them by the rules was derived once, and then updates "
@@ -48,7 +50,7 @@ def write_report(file: Path, program: Program, batches: Sequence[Mapping[str, An
         "<h2>Milliseconds per update</h2><p>Dark: the repair of the materialisation. Light: all that an update takes, "
         "with the durable version and the published changes. Red: the updates of the story, which the table below "
         f"tells; point at one to read it here.</p>{latency_plot(batches)}",
-        f"<h2>Which rules feed which</h2><p>{_PICTURE}</p>{_inline(picture)}",
+        f"<h2>Which rules feed which</h2><p>{_PICTURE}</p><div class=graph>{_inline(picture)}</div>",
         f"<h2>The rules at the end</h2><pre>{escape(rules)}</pre>",
         f"<h2>Every update</h2>{_table(batches)}",
     )

@@ -30,6 +30,7 @@ from tidelog.backends.local.constants.dictionary_kernels import (
     KIND_TERM,
 )
 from tidelog.backends.local.kernels.compiled import Array, read_only
+from tidelog.changes.buffers import flags, memory, numbers
 from tidelog.changes.columns import Column, from_values, normalise, plain
 from tidelog.changes.term_arrays import as_terms, is_term_type
 from tidelog.language.rdf_terms import IRI, BlankNode, Literal, RdfTerm, term_of
@@ -148,7 +149,7 @@ class Dictionary(ConstantStore):
             offsets[chosen] = np.arange(np.count_nonzero(chosen))
             parts.append(self._column(ids[chosen], int(kind)))
         names = [_NAMES[kind] for kind in present]
-        return pa.UnionArray.from_dense(_numbers(codes, pa.int8()), _numbers(offsets, pa.int32()), parts, names)
+        return pa.UnionArray.from_dense(numbers(codes, pa.int8()), numbers(offsets, pa.int32()), parts, names)
 
     def _encode_few(self, values: Sequence[Value]) -> Array:
         """Values that are mostly cached, one by one: cheaper than Arrow for some hundreds."""
@@ -212,10 +213,10 @@ class Dictionary(ConstantStore):
         if pa.types.is_large_string(kind):
             return self._string_ids(array, adding)
         if pa.types.is_boolean(kind):
-            return self._scalar_ids(KIND_BOOL, array.to_numpy(zero_copy_only=False).astype(np.int64), adding)
+            return self._scalar_ids(KIND_BOOL, memory(array).astype(np.int64), adding)
         if pa.types.is_floating(kind):
-            return self._scalar_ids(KIND_FLOAT, array.to_numpy().view(np.int64), adding)
-        return self._scalar_ids(KIND_INT, array.to_numpy(), adding)
+            return self._scalar_ids(KIND_FLOAT, memory(array).view(np.int64), adding)
+        return self._scalar_ids(KIND_INT, memory(array), adding)
 
     def _union(self, array: pa.Array, adding: bool) -> Array:
         out = np.empty(len(array), np.int32)
@@ -253,12 +254,12 @@ class Dictionary(ConstantStore):
         """The constants of ids that are all of one kind, as Arrow."""
         payloads = self.payloads[ids]
         if kind == KIND_INT:
-            return _numbers(payloads, pa.int64())
+            return numbers(payloads, pa.int64())
         if kind == KIND_FLOAT:
-            return _numbers(payloads, pa.float64())
+            return numbers(payloads, pa.float64())
         if kind == KIND_BOOL:
-            return _numbers(np.packbits(payloads.astype(np.bool_), bitorder="little"), pa.bool_(), payloads.size)
-        taken = self.strings().take(_numbers(payloads, pa.int64()))
+            return flags(payloads.astype(np.bool_))
+        taken = self.strings().take(numbers(payloads, pa.int64()))
         if kind == KIND_TERM:
             return as_terms(taken)
         return taken if taken.nbytes >= 2**31 else taken.cast(pa.string())
@@ -275,12 +276,6 @@ def _bytes(values: Sequence[Value]) -> tuple[Array, Array]:
     encoded = [str(value).encode() for value in values]
     bounds = np.array([0, *accumulate(map(len, encoded))], np.int64)
     return read_only(np.frombuffer(b"".join(encoded), np.uint8)), read_only(bounds)
-
-
-def _numbers(array: Array, kind: pa.DataType, count: int | None = None) -> pa.Array:
-    """Memory as an Arrow array. `pa.array` does the same, but imports pandas, which takes half a second."""
-    size = array.size if count is None else count
-    return pa.Array.from_buffers(kind, size, [None, pa.py_buffer(np.ascontiguousarray(array))])
 
 
 def _value(kind: int, payload: int) -> Value:
