@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -83,6 +84,16 @@ def spent(action: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
+def longest_step(engine: tl.Engine, action: Callable[[], object]) -> float:
+    """The longest time between two looks at what has arrived, from the beginning to the end of an action."""
+    looks = [time.perf_counter()]
+    engine.watcher = lambda _: looks.append(time.perf_counter())
+    action()
+    engine.watcher = None
+    looks.append(time.perf_counter())
+    return max(after - before for before, after in pairwise(looks))
+
+
 def sizes(engine: tl.Engine) -> dict[str, int]:
     return {name: len(engine[name]) for name in engine.relations}
 
@@ -93,10 +104,13 @@ def opposites(case: Case) -> dict[str, Any]:
     engine.apply(insert=case.facts)
     before = sizes(engine)
     for _ in range(2):  # the first time compiles and plans
+        gap = longest_step(engine, lambda: engine.submit(delete=case.deleted).result())
+        engine.submit(insert=case.deleted).result()
         wall, cpu = spent(lambda: engine.submit(delete=case.deleted).result())
         back = spent(lambda: engine.submit(insert=case.deleted).result())[1]
     found: dict[str, Any] = {
-        "case": case.name, "facts": sum(before.values()), "deletion s": wall, "deletion CPU s": cpu, "back CPU s": back
+        "case": case.name, "facts": sum(before.values()), "deletion s": wall, "deletion CPU s": cpu, "back CPU s": back,
+        "longest step s": gap,
     }  # fmt: skip
     assert sizes(engine) == before
     for share in SHARES:

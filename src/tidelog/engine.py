@@ -284,7 +284,7 @@ class Engine(Submitting, AtAGlance):
 
     def close(self) -> None:
         """Finish what was submitted, then give back what the engine holds; it cannot be used any more."""
-        self._worker.line.close()
+        self._end_line()
         self._turns.close(self._backend.close)
 
     def __enter__(self) -> Self:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -202,7 +203,7 @@ def test_a_watcher_may_submit_but_not_wait() -> None:
 
     def act() -> None:
         engine.submit(insert={"edge": [(1, 2)]})
-        for wait in (engine.settle, lambda: engine.apply(insert={"edge": [(1, 2)]})):
+        for wait in (engine.settle, lambda: engine.apply(insert={"edge": [(1, 2)]}), engine.close):
             try:
                 wait()
             except UsageError as error:
@@ -211,7 +212,7 @@ def test_a_watcher_may_submit_but_not_wait() -> None:
     at_step(engine, 0, act)
     engine.submit(insert={"node": [(1,)]}).result()
     engine.settle()
-    assert told == ["E814", "E814"]
+    assert told == ["E814", "E814", "E814"]
     assert (1, 2) in engine["edge"]
 
 
@@ -410,3 +411,36 @@ def test_an_urgent_update_of_another_part_does_not_stop_the_work(strategy: str) 
         engine.verify()
         engine.apply(insert={"edge": [(0, 1)]})
     assert beside > 1
+
+
+def test_many_threads_submit_apply_and_read() -> None:
+    """Each thread's batches come and go in its own order, whole, while others read; some are urgent, some applied."""
+    engine, wrong = tl.Engine("copy(t, b, i) :- item(t, b, i).", strategy="auto"), list[object]()
+    done = threading.Event()
+
+    def write(thread: int) -> None:
+        for turn in range(40):
+            update = {("insert", "delete")[turn % 2]: {"item": [(thread, turn // 2 % 3, at) for at in range(30)]}}
+            if turn % 7 == 3:
+                engine.apply(**update)
+            else:
+                engine.submit(**update, urgent=turn % 5 == 2)
+        engine.submit(insert={"item": [(thread, 9, at) for at in range(30)]})
+
+    def read() -> None:
+        while not done.is_set():
+            counts = Counter((thread, batch) for thread, batch, _ in engine["copy"])
+            wrong.extend((key, count) for key, count in counts.items() if count != 30)
+
+    reader, writers = threading.Thread(target=read), [threading.Thread(target=write, args=(at,)) for at in range(4)]
+    for thread in (reader, *writers):
+        thread.start()
+    for thread in writers:
+        thread.join()
+    engine.settle()
+    done.set()
+    reader.join()
+    assert wrong == []
+    assert Counter(batch for _, batch, _ in engine["copy"]) == {9: 120}
+    engine.verify()
+    engine.close()

@@ -81,12 +81,7 @@ class Submitting:
 
     def settle(self) -> int:
         """Wait until every update that was submitted so far is visible or refused; the version then."""
-        if self._turns.is_mine or self._worker.is_me:
-            raise UsageError.of(
-                "E814",
-                "the thread that works on submitted updates is asked to wait for them",
-                remedy="a watcher or a callback may read and submit; let another thread wait",
-            )
+        self._refuse_to_wait()
         self._worker.line.wait()
         return self.version
 
@@ -140,6 +135,21 @@ class Submitting:
                 lambda: self._backend.store.bulk is None,
             )
         )
+
+    def _refuse_to_wait(self) -> None:
+        """Refuse to wait for submitted updates in the thread that works on them: it would be for ever."""
+        if self._turns.is_mine or self._worker.is_me:
+            raise UsageError.of(
+                "E814",
+                "the thread that works on submitted updates is asked to wait for them",
+                remedy="a watcher or a callback may read and submit; let another thread wait",
+            )
+
+    def _end_line(self) -> None:
+        """Take no more submissions, and finish those that there are."""
+        if self._worker.line.open:
+            self._refuse_to_wait()
+        self._worker.line.close()
 
     def _in_line(
         self, insert: Mapping[str, object], delete: Mapping[str, object], added: Program, removed: Sequence[str]

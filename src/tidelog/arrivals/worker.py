@@ -105,7 +105,7 @@ class Running:
         has_rules = any(one.has_rules for one in (urgent, *self.group))
         change = None
         try:
-            if self._progress is not None and self._joins and not has_rules:
+            if self._progress is not None and self._hall.merges() and not has_rules:
                 change = self._hall.interject(urgent, self._progress)
         except TidelogError as error:
             self._line.end_first(urgent)
@@ -186,15 +186,19 @@ class Worker:
 
     def _work(self) -> None:
         """The thread: group after group, until nothing comes for a while."""
-        while True:
-            group = self.line.next_group(merges=self._hall.merges())
-            if group:
-                self.settle(group)
-                continue
-            with self.line.changed:
-                if not self.line.waiting and not self.line.changed.wait_for(lambda: self.line.waiting, _LINGER):
-                    self._thread = None
-                    return
+        try:
+            while True:
+                group = self.line.next_group(merges=self._hall.merges())
+                if group:
+                    self.settle(group)
+                    continue
+                with self.line.changed:
+                    if not self.line.waiting and not self.line.changed.wait_for(lambda: self.line.waiting, _LINGER):
+                        self._thread = None
+                        return
+        finally:
+            if self.is_me:  # it was stopped from outside: the next submission finds somebody else to work
+                self._thread = None
 
     def settle(self, group: list[Submission]) -> None:
         """Make a group visible, or put it back, or tell what is wrong with it."""
