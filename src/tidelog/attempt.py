@@ -28,9 +28,11 @@ from tidelog.maintenance.rule_book import RuleBook
 from tidelog.maintenance.task import Strategy
 from tidelog.maintenance.transaction import Outcome, maintain
 from tidelog.planning.lowered import is_hidden
+from tidelog.planning.views import Mark, View
 from tidelog.provenance.before import Before
 from tidelog.state.journal import Entry
 
+_CANDIDATE = View(Mark.CANDIDATE)
 Sources = Mapping[str, object]
 """Facts from anywhere, by relation."""
 
@@ -158,9 +160,12 @@ class Attempt:
 
     def _step(self, asked: Asked) -> tuple[dict[str, Any], dict[str, Any]]:
         """What a later update deletes and inserts. It may delete what an earlier one of the same version has inserted,
-        so what it deletes is stored, unlike what the first one deletes, which is only looked for.
+        so what it deletes is stored, unlike what the first one deletes, which is only looked for. Stages that were
+        visited may have left CANDIDATE on facts, by which storing knows what it has seen: it is taken away first.
         """
         backend, types = self.backend, self.after.types
+        left = backend.store.touched({name for part in asked for name in part}, _CANDIDATE)
+        backend.store.mark(left, remove=Mark.CANDIDATE)
         gone = {}
         for name, source in asked.delete.items():
             columns = as_asked(to_table(source, name, self.arity(name)), types(name))
