@@ -6,6 +6,7 @@ Order is made certain by a watcher, which holds the worker at a step until the t
 from __future__ import annotations
 
 import asyncio
+import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -195,6 +196,38 @@ def test_apply_comes_after_what_was_submitted_and_has_a_version_of_its_own() -> 
     assert len(engine["edge"]) == 0
     change = engine.apply(insert={"edge": [(1, 2)]})
     assert (change.updates, change.version) == (1, engine.version)
+
+
+def test_an_interrupt_of_an_apply_in_line_stops_it() -> None:
+    """Ctrl-C in a thread whose update another thread works on: it is rolled back before the first hears of it."""
+    engine, interrupted = tl.Engine(RULES), list[bool]()
+    line = engine._worker.line
+
+    def watch(_: int) -> None:
+        running = next(iter(line.open.values()))
+        if not running.is_alone:
+            until(lambda: len(line.open) == 2)
+        elif not interrupted:
+            interrupted.append(True)
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+            until(lambda: running.is_dropped)
+
+    engine.watcher = watch
+    first = engine.submit(insert={"node": [(1,)]})
+    with pytest.raises(KeyboardInterrupt):
+        engine.apply(insert={"edge": CHAIN})
+    version, edges, engine.watcher = engine.version, len(engine["edge"]), None
+    engine.settle()
+    assert first.result().version == version == engine.version
+    assert edges == len(engine["edge"]) == 0
+    engine.apply(insert={"edge": CHAIN})
+    engine.verify()
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for another thread."""
+    while not holds():
+        threading.Event().wait(0.001)
 
 
 def test_a_watcher_may_submit_but_not_wait() -> None:

@@ -113,6 +113,15 @@ class Line:
         with self.changed:
             self.waiting = sorted([*group, *self.waiting], key=lambda one: one.number)
 
+    def drop(self, submission: Submission) -> None:
+        """Stop an update if it is not decided yet; wait until that is certain."""
+        if submission.future.cancel():
+            return  # it was waiting, and is passed over
+        with self.changed:
+            submission.is_dropped = True
+            self.arrived += 1  # whoever works on it looks up
+            self.changed.wait_for(lambda: submission.number not in self.open)
+
     def overtake(self, urgent: Submission) -> None:
         """An urgent update is visible: those that arrived before it and wait know that it has the last word."""
         with self.changed:

@@ -50,6 +50,8 @@ class Submission:
     """How many facts it asks for; a Spark frame counts as none, because counting it is a job."""
     number: int = -1
     """The order of arrival; the line gives it."""
+    is_dropped: bool = False
+    """Whether nobody waits for it any more: it is stopped if it can be."""
     times_stopped: int = 0
     times_overtaken: int = 0
     """How many urgent updates went first while it waited."""

@@ -161,7 +161,8 @@ class Submitting:
         try:
             return submission.future.result()
         except BaseException:
-            submission.future.cancel()  # after an interrupt it need not be done any more, if it still waits
+            if not submission.future.done():  # this thread was interrupted: nothing is to happen after it has said so
+                self._worker.line.drop(submission)
             raise
 
     def _expected(self) -> RuleBook:

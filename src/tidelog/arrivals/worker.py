@@ -18,6 +18,7 @@ from c = 1/2 on, whatever W is. Below, s would have to be known to be less than 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from threading import Thread, current_thread
 from time import perf_counter
@@ -73,6 +74,8 @@ class Running:
     def _look(self) -> None:
         is_patient = all(one.is_patient and not one.is_urgent for one in self.group)
         arrived = self._line.arrived
+        if any(one.is_dropped for one in self.group) and (self._is_open or not self._has_begun):
+            raise StandAsideError.of("E408", "nobody waits for this update any more")
         if is_patient and (self._is_open or not self._has_begun):
             self._let_pass()
         if not self._has_begun or self._line.has_urgent:
@@ -180,7 +183,7 @@ class Worker:
         """Let an update stand in line, and see to it that somebody works."""
         with self.line.changed:
             self.line.add(submission, may_wait=may_wait and not self.is_me)
-            if self._thread is None:
+            if self._thread is None or not self._thread.is_alive():  # which it is not in the child of a fork
                 self._thread = Thread(target=self._work, name="tidelog-submitted")
                 self._thread.start()
 
@@ -208,9 +211,7 @@ class Worker:
         try:
             change = self._hall.transact(list(in_order(group)), running)
         except StandAsideError:
-            for one in group:
-                one.times_stopped += 1
-            self.line.put_back(group)
+            self._stopped(group)
         except BaseException as error:
             self._failed(group, error)
         else:
@@ -220,6 +221,16 @@ class Worker:
             self.line.end(group)
             for one in group:
                 one.future.set_result(shared)
+
+    def _stopped(self, group: list[Submission]) -> None:
+        """They wait again, but for those that nobody waits for."""
+        dropped = [one for one in group if one.is_dropped]
+        self.line.end(dropped)
+        for one in dropped:
+            one.future.set_exception(CancelledError())
+        for one in group:
+            one.times_stopped += 1
+        self.line.put_back(one for one in group if not one.is_dropped)
 
     def _failed(self, group: list[Submission], error: BaseException) -> None:
         if len(group) > 1:  # one of them is to blame: find it by trying each alone
