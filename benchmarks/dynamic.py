@@ -211,7 +211,7 @@ def single(rounds: int = 4000) -> dict[str, float]:
     waits = []
     for at in range(rounds):
         started = time.perf_counter()
-        future = engine.submit(insert={"edge": [(at, at + 1)]})
+        future = engine.submit(insert={"edge": [(2 * at, 2 * at + 1)]})
         future.add_done_callback(lambda _, started=started: waits.append(time.perf_counter() - started))
         if at % 10 == 9:
             future.result()
