@@ -27,7 +27,7 @@ from tidelog.arrivals.line import Line
 from tidelog.arrivals.submission import MOST_STOPS, Submission
 from tidelog.attempt import Asked
 from tidelog.changes.change import Change
-from tidelog.errors import ProgramError, TidelogError, UsageError
+from tidelog.errors import ProgramError, UsageError
 from tidelog.maintenance.joining import Progress, StandAsideError, TurnBackError
 from tidelog.observe.logs import log
 
@@ -110,7 +110,7 @@ class Running:
         try:
             if self._progress is not None and self._hall.merges() and not has_rules:
                 change = self._hall.interject(urgent, self._progress)
-        except TidelogError as error:
+        except Exception as error:  # its own, or a warning that the user's filter made an error
             self._line.end_first(urgent)
             urgent.future.set_exception(error)
             return
