@@ -28,6 +28,7 @@ from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.cluster.session import session
 from tidelog.backends.spark.driver.capacity import Capacity
+from tidelog.backends.spark.driver.orders import looked_up
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import release
 from tidelog.backends.spark.large.fact_frames import FewFacts, ManyFacts
@@ -59,7 +60,7 @@ class SparkBackend:
         self._near = LocalBackend(self.store.near)
         self.missed, self._budget = 0, Budget()
         self._after: dict[str, ColdRelation] | None = None
-        self.use, self.restore, self.nbytes = self._near.use, self._near.restore, self._near.nbytes
+        self.restore, self.nbytes = self._near.restore, self._near.nbytes
 
     @property
     def jobs(self) -> int:
@@ -73,6 +74,14 @@ class SparkBackend:
     def relations(self) -> Iterable[str]:
         """The stored relations."""
         return tuple(dict.fromkeys((*self.store.committed.relations, *self.store.near.relations)))
+
+    def use(self, schedule: Schedule) -> None:
+        """From now on these rules are maintained; relations are written in the orders that they look up."""
+        self._near.use(schedule)
+        files, estimates = self.store.files, self.store.supply.estimates
+        if files is not None and estimates is not None:
+            for relation, columns in looked_up(schedule, estimates):
+                files.want(relation, columns)
 
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> Facts:
         """Facts from any source, checked, encoded and stored; a large DataFrame stays on Spark."""
@@ -204,9 +213,10 @@ class SparkBackend:
         store, before = self.store, self.store.committed.relations
         for name, (states, growth) in store.changes().items():
             changed = store.committed.of(name, store.near.relations[name].arity).changed(states, growth)
-            after[name] = changed.compacted(self._jobs) if changed.is_ripe(store.capacity.overlay) else changed
+            ripe = changed.is_ripe(store.capacity.overlay)
+            after[name] = changed.compacted(self._jobs, store.files) if ripe else changed
         for name, working in store.large.working.items():
-            after[name] = rebased(self._jobs, name, working.arity, working.committed)
+            after[name] = rebased(self._jobs, store.files, name, working.arity, working.committed, working.known)
         if any(cold is not before.get(name) for name, cold in after.items()):
             store.constants.flush_if_many()
 

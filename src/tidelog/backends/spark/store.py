@@ -29,6 +29,7 @@ from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.driver.supply import DriverSupply
+from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.large.cold import DERIVED, EXPLICIT, GONE
 from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.large.groups import grouped
@@ -69,8 +70,9 @@ class SparkStore:
     def __init__(self, jobs: Jobs, capacity: Capacity, constants: Constants | None = None) -> None:
         self._jobs = jobs
         self.capacity = capacity
-        self.constants = constants or Constants(jobs, Dictionary())
-        self.committed = Committed(jobs, self.constants)
+        self.files = FileStore.of(jobs)
+        self.constants = constants or Constants(jobs, Dictionary(), self.files)
+        self.committed = Committed(jobs, self.constants, self.files)
         self.supply = DriverSupply(self.committed, capacity)
         self.near = near = LocalStore(self.constants.dictionary, self.supply)
         self.supply.fill(near)

@@ -81,6 +81,16 @@ def targets_column(deliveries: Mapping[int, Delivery], columns: Sequence[Column]
     return F.explode(F.concat(*(_places_column(one, columns, shards, first) for first, one in places.items())))
 
 
+def home_column(key: Column, shards: int) -> Column:
+    """The shard of a key."""
+    return _shard_column([key], shards)
+
+
+def homes(keys: Ids, shards: int) -> Ids:
+    """As `home_column`, for an array of keys."""
+    return _shards(keys.reshape(-1, 1), shards)
+
+
 def shard_of(place: Column) -> Column:
     """The shard of a place."""
     return place.bitwiseAND(F.lit((1 << _PLACES) - 1))

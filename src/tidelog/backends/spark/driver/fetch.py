@@ -42,8 +42,8 @@ class LookUp:
 
 
 def fetch(jobs: Jobs, wanted: Sequence[LookUp]) -> list[tuple[ColdRelation, Ids, Array]]:
-    """For every wanted relation its rows and which of them are explicit: one job, mostly one pass per relation."""
-    asked = [look_up for look_up in wanted if look_up.relation.base is not None]
+    """For every wanted relation that Spark keeps its rows and which are explicit: one job, mostly one pass each."""
+    asked = [look_up for look_up in wanted if isinstance(look_up.relation.base, DataFrame)]
     if not asked:
         return []
     jobs.require_session()  # no part can be described for a session that is stopped
@@ -75,8 +75,7 @@ def _padded(frame: DataFrame, relation: ColdRelation, number: int, width: int) -
 
 def _answers(jobs: Jobs, relation: ColdRelation, wanted: Sequence[LookUp]) -> Iterator[DataFrame]:
     """The facts of one relation: look-ups with few keys share a pass; a fact may come more than once."""
-    base = relation.base
-    assert base is not None
+    base = relation.based_on(jobs)
     if any(not look_up.columns for look_up in wanted):
         yield base
         return

@@ -1,7 +1,8 @@
 """A relation on Spark: a base and a small overlay.
 
-What      : `ColdRelation` holds the committed facts of one relation: a kept DataFrame (columns of ids and whether the
-            fact is explicit), and the facts that changed since it was made, on the driver.
+What      : `ColdRelation` holds the committed facts of one relation: a base, which is files (files/segments.py) or a
+            kept DataFrame (columns of ids, and whether the fact is explicit), and the facts that changed since it was
+            made, on the driver.
 Idea      : a usual update changes a handful of facts; they wait in the overlay until they are worth a pass over the
             base.
 Invariant : a fact is in the relation iff the overlay says so, or the overlay is silent and the base has it. Immutable:
@@ -22,11 +23,17 @@ from pyspark.sql import functions as F  # noqa: N812
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.files.file_store import FileStore
+from tidelog.backends.spark.files.segments import Segments
+from tidelog.backends.spark.files.writing import read
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.ids import Ids
 
 GONE, DERIVED, EXPLICIT = 0, 1, 2
 """What an overlay says about a fact."""
+
+_MOST_OVERLAID = 200_000
+"""How many changed facts of a relation wait on the driver at most: about 250 bytes each."""
 
 Overlay = Mapping[tuple[int, ...], int]
 
@@ -37,7 +44,7 @@ class ColdRelation:
 
     name: str
     arity: int
-    base: DataFrame | None = None
+    base: Segments | DataFrame | None = None
     based: int = 0
     size: int = 0
     overlay: Overlay = field(default_factory=dict)
@@ -60,10 +67,15 @@ class ColdRelation:
         present = {fact: state for fact, state in self.overlay.items() if state != GONE}
         parts = []
         if self.base is not None:
-            parts.append(self._untouched(jobs, self.base))
+            parts.append(self._untouched(jobs, self.based_on(jobs)))
         if present or not parts:
             parts.append(_listed(jobs, present, self.width))
         return parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
+
+    def based_on(self, jobs: Jobs) -> DataFrame:
+        """The facts of the base."""
+        assert self.base is not None
+        return read(jobs, self.base.first, self.width) if isinstance(self.base, Segments) else self.base
 
     def _untouched(self, jobs: Jobs, base: DataFrame) -> DataFrame:
         if not self.overlay:
@@ -75,6 +87,8 @@ class ColdRelation:
         """Which rows of the base the overlay speaks about."""
         if not self.overlay or not len(rows):
             return np.zeros(len(rows), np.bool_)
+        if len(rows) < len(self.overlay):
+            return np.fromiter((tuple(row) in self.overlay for row in rows.tolist()), np.bool_, len(rows))
         touched = np.array(list(self.overlay), np.int64).reshape(-1, self.width)
         maybe = np.flatnonzero(np.isin(rows[:, 0], touched[:, 0]))
         found = np.zeros(len(rows), np.bool_)
@@ -87,12 +101,12 @@ class ColdRelation:
 
     def is_ripe(self, least: int) -> bool:
         """Whether the overlay has more facts than `least` and is worth a pass over the base."""
-        return len(self.overlay) > max(least, self.based // 20)
+        return len(self.overlay) > max(least, min(self.based // 20, _MOST_OVERLAID))
 
-    def compacted(self, jobs: Jobs) -> ColdRelation:
+    def compacted(self, jobs: Jobs, store: FileStore | None) -> ColdRelation:
         """The same facts without an overlay; columns are counted anew only when there are twice as many facts."""
-        if self.based and self.size > 2 * self.measured:
-            return rebased(jobs, self.name, self.arity, self.frame(jobs))
+        if store is not None or (self.based and self.size > 2 * self.measured):
+            return rebased(jobs, store, self.name, self.arity, self.frame(jobs), self.size)
         present = np.array([fact for fact, state in self.overlay.items() if state != GONE], np.int64)
         fresh = [len(set(column)) for column in present.reshape(-1, self.width).T.tolist()]
         known = self.distinct or (0,) * self.width
@@ -107,23 +121,24 @@ class ColdRelation:
         )
 
 
-def rebased(jobs: Jobs, name: str, arity: int, facts: DataFrame) -> ColdRelation:
-    """A relation of these facts (columns of ids, `explicit`): one pass to keep them, one to count."""
+def rebased(
+    jobs: Jobs, store: FileStore | None, name: str, arity: int, facts: DataFrame, size: int = 0
+) -> ColdRelation:
+    """A relation of these facts (columns of ids, `explicit`), in files if there is a folder for them: one job.
+
+    Without a folder one pass keeps them, and one counts.
+    """
     width = max(arity, 1)
+    if store is not None:
+        made = store.relation(name, facts, width, size)
+        return ColdRelation(name, arity, made, made.rows, made.rows, distinct=made.distinct, measured=made.rows)
     columns = frames.names(width)
     kept = frames.keep(jobs, facts.select(*columns, "explicit"))
     counts = [F.count(F.lit(1)).alias("size")]
     counts += [F.approx_count_distinct(column, 0.1).alias(f"d{column}") for column in columns]
     row = jobs.run(lambda: kept.agg(*counts).toArrow()).to_pylist()[0]
-    return ColdRelation(
-        name,
-        arity,
-        kept,
-        row["size"],
-        row["size"],
-        distinct=tuple(row[f"d{column}"] for column in columns),
-        measured=row["size"],
-    )
+    distinct = tuple(row[f"d{column}"] for column in columns)
+    return ColdRelation(name, arity, kept, row["size"], row["size"], distinct=distinct, measured=row["size"])
 
 
 def tags_of(jobs: Jobs, facts: DataFrame, columns: list[str]) -> list[int]:

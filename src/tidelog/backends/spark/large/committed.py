@@ -12,12 +12,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from pyspark.sql import DataFrame
 
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.driver.fetch import LookUp, fetch
 from tidelog.backends.spark.driver.source import Brought, Wanted
+from tidelog.backends.spark.files.file_store import FileStore
+from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.large.cold import EXPLICIT, GONE, ColdRelation
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.ids import Ids
@@ -26,8 +29,8 @@ from tidelog.backends.spark.values.ids import Ids
 class Committed:
     """The relations of the last version; a source (driver/source.py) for the driver."""
 
-    def __init__(self, jobs: Jobs, constants: Constants) -> None:
-        self._jobs, self._constants = jobs, constants
+    def __init__(self, jobs: Jobs, constants: Constants, store: FileStore | None) -> None:
+        self._jobs, self._constants, self._store = jobs, constants, store
         self.relations: Mapping[str, ColdRelation] = {}
 
     @property
@@ -73,11 +76,21 @@ class Committed:
         return found is not None and bool(found.size) and found.base is not None
 
     def fetch(self, wanted: Sequence[Wanted]) -> Iterator[Brought]:
-        """The facts of all look-ups, in one job; facts of which an overlay knows better are left out."""
+        """The facts of all look-ups: from files without a job, all others in one.
+
+        Facts of which an overlay knows better are left out.
+        """
         asked = [LookUp(self.relations[one.relation], one.columns, self._constants.ids_of(one.keys)) for one in wanted]
-        for cold, rows, explicit in fetch(self._jobs, asked):
+        for cold, rows, explicit in (*self._from_files(asked), *fetch(self._jobs, asked)):
             fresh = ~cold.is_overlaid(rows)
             yield Brought(cold.name, cold.arity, self.local_of(rows[fresh], cold.arity), explicit[fresh])
+
+    def _from_files(self, asked: Sequence[LookUp]) -> Iterator[tuple[ColdRelation, Ids, Array]]:
+        for look_up in asked:
+            cold = look_up.relation
+            if isinstance(cold.base, Segments):
+                assert self._store is not None
+                yield cold, *self._store.rows(cold.name, cold.base, look_up.columns, look_up.keys)
 
     def at_hand(self) -> Iterator[Brought]:
         """The present facts of the overlays."""
@@ -90,8 +103,8 @@ class Committed:
 
 
 def release(relations: Mapping[str, ColdRelation], *, keeping: Mapping[str, ColdRelation]) -> None:
-    """Free the bases that the relations of another version do not use."""
+    """Free the kept bases that the relations of another version do not use; files go when nobody holds them."""
     used = {id(cold.base) for cold in keeping.values()}
     for cold in relations.values():
-        if id(cold.base) not in used:
+        if id(cold.base) not in used and isinstance(cold.base, DataFrame):
             frames.release(cold.base)

@@ -26,9 +26,10 @@ _LASTING = int(Mark.OLD | Mark.WAS_EXPLICIT | Mark.EXPLICIT)
 
 
 class Lease:
-    """Frees kept frames when nobody holds it any more."""
+    """Frees kept frames when nobody holds it any more; the files of a relation stay for as long."""
 
-    def __init__(self, kept: list[DataFrame]) -> None:
+    def __init__(self, kept: list[DataFrame], cold: ColdRelation | None = None) -> None:
+        self._cold = cold
         for frame in kept:
             weakref.finalize(self, frames.release, frame)
 
@@ -87,6 +88,11 @@ class Working:
             row = self._jobs.run(lambda: self.frame.agg(*counts, F.count_if(_is_changed())).collect())[0]
             self._tally = dict(zip((*views, ANY), row))
         return self._tally
+
+    @property
+    def known(self) -> int:
+        """How many facts are NOW, 0 if nobody has counted."""
+        return self._tally.get(NOW, 0)
 
     def restrict(self, facts: Selection, view: View) -> Selection:
         """Those of the facts that are in a view."""
@@ -155,7 +161,7 @@ class Working:
     def lease(self) -> Lease:
         """Keeps the frames of the present sets: they can be read for as long as the lease is held."""
         if self._lease is None:
-            self._lease = Lease(self._kept)
+            self._lease = Lease(self._kept, self._cold)
         return self._lease
 
     def _merge(self, more: DataFrame) -> None:

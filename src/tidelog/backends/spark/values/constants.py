@@ -1,7 +1,7 @@
 """The texts behind ids: on Spark for all constants, on the driver for those it works with.
 
-What      : `Constants` translates between ids and the local dictionary of the driver's store, and keeps the typed texts
-            of hashed constants in a DataFrame (id, text) with a small overlay on the driver.
+What      : `Constants` translates between ids and the local dictionary of the driver's store, and stores the typed
+            texts of hashed constants (files/texts.py); a few wait on the driver.
 Idea      : the driver learns a text when a fact with it is brought there, and never before; ids that stand for
             themselves need no text.
 Invariant : every hashed id in a committed relation has its text here. Two texts with one id are found when the second
@@ -11,32 +11,36 @@ Never     : no relations.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.constants.dictionary_kernels import KIND_BOOL, KIND_INT
 from tidelog.backends.local.kernels.compiled import Array
-from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.files.file_store import FileStore
+from tidelog.backends.spark.files.texts import TextFiles
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.ids import Ids
+from tidelog.backends.spark.values.kept_texts import KeptTexts
 from tidelog.errors import LawError, PipelineError
 
 _OVERLAY = 20_000
-"""How many texts wait on the driver before they move to Spark."""
+"""How many texts wait on the driver before they are stored."""
 _SCHEMA = "id long, text string"
 
 
 class Constants:
     """Ids, texts and the local dictionary."""
 
-    def __init__(self, jobs: Jobs, dictionary: Dictionary) -> None:
+    def __init__(self, jobs: Jobs, dictionary: Dictionary, store: FileStore | None = None) -> None:
         self.dictionary = dictionary
         self._jobs = jobs
-        self._stored: DataFrame | None = None
+        self.texts: TextFiles | KeptTexts = KeptTexts(jobs) if store is None else TextFiles(jobs, store)
+        self._fresh: dict[int, str] = {}
         self._waiting: dict[int, str] = {}
         self._longs: Ids = np.empty(0, np.int64)
         self._local: dict[int, int] = {}
@@ -49,7 +53,7 @@ class Constants:
         return self._longs[local]
 
     def local_of(self, rows: Ids) -> Array:
-        """The local numbers of ids, of any shape; texts that the driver lacks are fetched, all in one job."""
+        """The local numbers of ids, of any shape; texts that the driver lacks are looked up together."""
         flat = rows.reshape(-1)
         local = np.empty(flat.size, np.int32)
         tags = flat & ids.TAG
@@ -83,68 +87,74 @@ class Constants:
     def _note(self, number: int, text: str, local: int) -> int:
         if self._local.setdefault(number, local) != local:
             raise _collision(text, ids.typed_text(self.dictionary.decode(np.array([self._local[number]]))[0]))
-        self._waiting[number] = text
+        self._fresh[number] = text
         return number
 
     def _fetch(self, numbers: set[int]) -> None:
         """Bring the texts of these ids to the driver."""
         if not numbers:
             return
-        if self._stored is None:
-            raise LawError.of("E904", "a stored fact has a constant without a text", remedy="report this")
-        wanted = frames.of_ids(self._jobs.spark, np.fromiter(numbers, np.int64).reshape(-1, 1))
-        wanted = F.broadcast(wanted.withColumnRenamed("c0", "id"))
-        stored = self._stored
-        table = self._jobs.run(lambda: stored.join(wanted, "id", "left_semi").toArrow())
+        table = self.texts.find(np.fromiter(numbers, np.int64))
         values = [ids.from_text(text) for text in table.column("text").to_pylist()]
         if len(values) != len(numbers):
             raise LawError.of("E904", "a stored fact has a constant without a text", remedy="report this")
         self.dictionary.encode(values)
-        before = set(self._waiting)
+        before = set(self._fresh)
         self._learn()
         for number in table.column("id").to_pylist():
             if number not in before:
-                self._waiting.pop(number, None)
+                self._fresh.pop(number, None)
+
+    def _settle(self) -> None:
+        """Of the texts that came from the driver, let those wait that are not stored."""
+        self._learn()
+        if self._fresh and self.texts:
+            known = self.texts.find(np.fromiter(self._fresh, np.int64))
+            for number, text in zip(known.column("id").to_pylist(), known.column("text").to_pylist()):
+                if self._fresh.pop(number) != text:
+                    raise _collision(text, ids.typed_text(self.dictionary.decode(np.array([self._local[number]]))[0]))
+        self._waiting |= self._fresh
+        self._fresh = {}
 
     # -- on Spark ----------------------------------------------------------------------------------------------------
 
     @property
     def frame(self) -> DataFrame:
-        """All texts as a DataFrame (id, text)."""
-        self._learn()
-        spark = self._jobs.spark
-        parts = [] if self._stored is None else [self._stored]
+        """All texts as a DataFrame (id, text), each id once."""
+        self._settle()
+        parts = [self.texts.frame()] if self.texts else []
         if self._waiting or not parts:
-            numbers, texts = (
-                pa.array(list(self._waiting), pa.int64()),
-                pa.array(list(self._waiting.values()), pa.string()),
-            )
-            parts.append(spark.createDataFrame(pa.table({"id": numbers, "text": texts}), _SCHEMA))
+            parts.append(self._jobs.spark.createDataFrame(_table(self._waiting), _SCHEMA))
         return parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
 
     def add(self, texts: DataFrame) -> None:
         """Add texts (id, text) that tasks have computed; they may be known and may repeat."""
-        grouped = self.frame.unionAll(texts.select("id", "text")).groupBy("id")
-        merged = grouped.agg(F.min("text").alias("text"), F.max("text").alias("other"))
-        kept = frames.keep(self._jobs, merged)
-        clash = self._jobs.run(lambda: kept.where(F.col("text") != F.col("other")).limit(1).toArrow())
-        if clash.num_rows:
-            raise _collision(*(clash.column(name)[0].as_py() for name in ("text", "other")))
-        before = self._stored
-        self._stored = frames.part(kept, ["id", "text"])  # before the former one is gone: an interrupt loses no text
-        self._waiting = {}
-        frames.release(before)
+        self.flush()
+        clash = self.texts.add(texts.select("id", "text"))
+        if clash is not None:
+            raise _collision(*clash)
 
-    def close(self) -> None:
-        """Free the texts on Spark."""
-        stored, self._stored = self._stored, None
-        frames.release(stored)
+    def flush(self) -> None:
+        """Store all texts that wait on the driver."""
+        self._settle()
+        if self._waiting:
+            self.texts.put(_table(self._waiting))
+            self._waiting = {}
 
     def flush_if_many(self) -> None:
-        """Move texts from the driver to Spark when many wait."""
+        """Store the texts that wait on the driver when they are many."""
         self._learn()
-        if len(self._waiting) > _OVERLAY:
-            self.add(self._jobs.spark.createDataFrame([], _SCHEMA))
+        if len(self._waiting) + len(self._fresh) > _OVERLAY:
+            self.flush()
+
+    def close(self) -> None:
+        """Free the texts that are stored."""
+        self.texts.close()
+
+
+def _table(texts: Mapping[int, str]) -> pa.Table:
+    numbers = pa.array(list(texts), pa.int64())
+    return pa.table({"id": numbers, "text": pa.array(list(texts.values()), pa.string())})
 
 
 def _collision(one: str, other: str) -> PipelineError:

@@ -1,0 +1,1 @@
+"""Relations and texts as sorted files: written by executors, looked up by the driver without a job."""

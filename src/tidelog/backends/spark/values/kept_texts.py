@@ -1,0 +1,61 @@
+"""The texts behind ids, as a DataFrame that Spark keeps.
+
+What      : `KeptTexts` does what files/texts.py does, where no folder is known that every executor reaches.
+Idea      : all texts are one kept DataFrame (id, text); an addition makes another one.
+Invariant : an id occurs once. Two texts with one id are found when the second is added, and nothing is added then.
+Never     : no relation.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # noqa: N812
+
+from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.values.ids import Ids
+
+
+class KeptTexts:
+    """Texts in one DataFrame."""
+
+    def __init__(self, jobs: Jobs) -> None:
+        self._jobs = jobs
+        self._stored: DataFrame | None = None
+
+    def __bool__(self) -> bool:
+        return self._stored is not None
+
+    def frame(self) -> DataFrame:
+        """All texts as a DataFrame (id, text)."""
+        if self._stored is None:
+            return self._jobs.spark.createDataFrame([], "id long, text string")
+        return self._stored
+
+    def find(self, ids: Ids) -> pa.Table:
+        """The texts of these ids, those that there are: one job."""
+        wanted = frames.of_ids(self._jobs.spark, ids.reshape(-1, 1)).withColumnRenamed("c0", "id")
+        return self._jobs.run(lambda: self.frame().join(F.broadcast(wanted), "id", "left_semi").toArrow())
+
+    def add(self, texts: DataFrame) -> tuple[str, str] | None:
+        """Add texts, which may be known and may repeat; two texts with one id, if there are."""
+        grouped = self.frame().unionAll(texts).groupBy("id")
+        kept = frames.keep(self._jobs, grouped.agg(F.min("text").alias("text"), F.max("text").alias("other")))
+        clash = self._jobs.run(lambda: kept.where(F.col("text") != F.col("other")).limit(1).toArrow())
+        if clash.num_rows:
+            frames.release(kept)
+            return clash.column("text")[0].as_py(), clash.column("other")[0].as_py()
+        before = self._stored
+        self._stored = frames.part(kept, ["id", "text"])  # before the former one is gone: an interrupt loses no text
+        frames.release(before)
+        return None
+
+    def put(self, texts: pa.Table) -> None:
+        """Add texts from the driver whose ids are not here."""
+        self.add(self._jobs.spark.createDataFrame(texts, "id long, text string"))
+
+    def close(self) -> None:
+        """Free the texts."""
+        stored, self._stored = self._stored, None
+        frames.release(stored)
