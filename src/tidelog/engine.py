@@ -276,7 +276,7 @@ class Engine(Submitting, AtAGlance):
         """The engine that was saved, as it was, without recomputation: its last version unless another is asked for."""
         from tidelog.state.reading import read_state
 
-        stored = read_state(source, version)
+        stored = read_state(source, version, is_far=backend == "spark")
         chosen, means = strategy or stored.info.strategy, arithmetic or stored.info.arithmetic or SKIP
         engine = cls(strategy=chosen, backend=backend, spark=spark, limits=limits, arithmetic=means)
         engine._restore(stored)

@@ -25,9 +25,7 @@ def restore(stored: StoredState, backend: Backend[Any], schedule: Schedule, jour
     """Take over a stored version; what lacks a value in it."""
     info = stored.info
     is_older = not info.arithmetic and bool(schedule.undefined)
-    for facts in stored.relations:
-        if not (is_older and facts.relation in schedule.undefined):
-            backend.restore(facts.relation, facts.facts, facts.explicit, facts.arity)
+    stored.into(backend, without=schedule.undefined if is_older else ())
     backend.commit()
     backend.use(schedule)
     if is_older:

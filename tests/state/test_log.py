@@ -118,9 +118,26 @@ def test_a_foreign_table_is_refused(tmp_path):
 def test_another_format_is_refused(state):
     """A format of the future is not guessed at."""
     last = sorted((state / "_delta_log").glob("*.json"))[-1]
-    last.write_text(last.read_text().replace('"tidelog":{"format":1,', '"tidelog":{"format":99,'))
+    last.write_text(last.read_text().replace('"tidelog":{"format":2,', '"tidelog":{"format":99,'))
     assert "format 99" in refused("E602", Engine.open, state)
     refused("E602", StateLog, state)
+
+
+def test_a_state_of_the_first_format_opens_and_goes_on(state):
+    """Its commits name no files beside the table; rows are as they were, and the next commit has the new format."""
+    for entry in (state / "_delta_log").glob("*.json"):
+        said = (
+            entry.read_text().replace('"tidelog":{"format":2,', '"tidelog":{"format":1,').replace('"store":""', '"x":1')
+        )
+        assert '"format":1' in said
+        assert '"store"' not in said
+        entry.write_text(said)
+    engine = Engine.open(state)
+    before = set(engine["path"])
+    engine.apply(insert={"edge": [(3, 4)]})
+    engine.save(state)
+    assert before < set(Engine.open(state)["path"])
+    assert set(Engine.open(state, version=3)["path"]) == before
 
 
 def test_an_unknown_version_is_refused_with_its_neighbours(state):

@@ -23,6 +23,7 @@ from tidelog.limits import Budget
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.store import F, Store
 from tidelog.planning.views import View
+from tidelog.state.far import FarStore
 
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 """Yes or no for each fact of a table."""
@@ -42,6 +43,10 @@ class Backend(Protocol[F]):
     @property
     def jobs(self) -> int:
         """How many Spark jobs ran since `begin`; 0 where there is no Spark."""
+
+    @property
+    def far(self) -> FarStore | None:
+        """Relations in files, which are saved and opened without being read; None if all are in this process."""
 
     @property
     def missed(self) -> int:

@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidelog.state.far import DERIVED, EXPLICIT, GONE
 from tidelog.state.rows import PRESENT, PROGRAM, WITHDRAWN, Flags, Numbers, fields, to_columns
 
 
@@ -55,6 +56,27 @@ def fold(rows: pa.Table, base: int = 0) -> Iterator[StoredFacts]:
             yield _unchanged(relation, _taken(rest, places))
         else:
             yield _last_shape(relation, rest.take(pa.array(places)))
+
+
+def states(rows: pa.Table) -> Iterator[tuple[str, pa.Table, Numbers]]:
+    """What rows since a version say, by relation: facts, and whether each is gone, derived or explicit (far.py).
+
+    A fact of which the rows only say that it is no longer explicit was there before, and stays.
+    """
+    for relation in rows["relation"].unique().to_pylist():
+        own = rows.filter(pc.equal(rows["relation"], relation)).sort_by("version")
+        widths = own["values"].combine_chunks().value_lengths()
+        arity = widths[-1].as_py()  # facts of another number of columns are all gone
+        own = own.filter(pc.equal(widths, arity))
+        values, signs = own["values"].combine_chunks(), own["sign"].to_numpy()
+        facts, places = _numbers(values, arity), np.arange(own.num_rows)
+        decisive, final = _last(facts, places, signs != WITHDRAWN), _last(facts, places, np.True_)
+        known = final >= 0
+        is_there = ((decisive < 0) | (signs[decisive] == PRESENT))[known]
+        last = final[known]
+        found = np.where(own["explicit"].to_numpy()[last], EXPLICIT, DERIVED)
+        stored = _stored(relation, values.take(pa.array(last)), arity, np.ones(len(last), np.bool_))
+        yield relation, stored.facts, np.where(is_there, found, GONE)
 
 
 def programs(rows: pa.Table) -> dict[str, str]:

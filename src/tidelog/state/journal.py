@@ -5,7 +5,8 @@ Idea      : with the changes at hand, a save costs what has changed and not what
             that the backend has frozen, so noting it costs nothing to speak of.
 Invariant : the state as the save `last` left it, or one of the `attempts` after it whose outcome is not known, and the
             entries after its version give the engine's present facts. A journal that has grown beyond the facts
-            themselves forgets its entries, and the next save writes everything.
+            themselves, or has facts that are not in this process, forgets its entries, and the next save writes
+            everything.
 Never     : no file, no encoding.
 """
 
@@ -35,6 +36,12 @@ class Entry:
         parts = (self.inserted, self.deleted, self.asserted, self.withdrawn)
         return sum(len(table) for tables in parts for table in tables.values())
 
+    @property
+    def is_far(self) -> bool:
+        """Whether facts of it are not in this process; then everything is written anew, where the facts are."""
+        parts = (self.inserted, self.deleted, self.asserted, self.withdrawn)
+        return any(getattr(table, "is_far", False) for tables in parts for table in tables.values())
+
 
 @dataclass(slots=True)
 class Journal:
@@ -54,7 +61,7 @@ class Journal:
         if self.entries and self.entries[-1].version >= entry.version:
             return
         self.held += len(entry)
-        if self.held > self.limit:
+        if self.held > self.limit or entry.is_far:
             self.entries = None
         if self.entries is not None:
             self.entries.append(entry)

@@ -28,8 +28,9 @@ from uuid import uuid4
 import pyarrow as pa
 
 from tidelog.changes.change import FactTable
-from tidelog.errors import StateError, expect
+from tidelog.errors import LawError, StateError, expect
 from tidelog.language.terms import Program
+from tidelog.state import far
 from tidelog.state.failpoints import reach
 from tidelog.state.fold import programs
 from tidelog.state.journal import Entry, Journal
@@ -37,7 +38,7 @@ from tidelog.state.lock import Lock
 from tidelog.state.reading import stored_version
 from tidelog.state.rows import ABSENT, GIVEN, PRESENT, PROGRAM, RULES, WITHDRAWN, program_row, to_rows
 from tidelog.state.snapshot import Snapshot
-from tidelog.state.table import ROW_GROUP, File, Table
+from tidelog.state.table import ROW_GROUP, File, Table, reading, writing
 from tidelog.state.versions import VersionInfo, check_source, digest, fingerprint, program_text, whole_number
 
 FAN_OUT = 32
@@ -60,6 +61,7 @@ class StateLog:
         self._given: str | None = None
         self._giving: str | None = None
         self._spelled: tuple[Program, str, str] | None = None
+        self._files: far.Description | None = None
         try:
             self._refresh()
         except BaseException:
@@ -80,7 +82,7 @@ class StateLog:
         self._lock.release()
 
     def _refresh(self) -> None:
-        self._table = Table(self.directory)
+        self._table, self._files = Table(self.directory), None
         self._info = self._table.info() if self._table.exists() else None
         if self._info is None or self._info.id != self._lock.last_begun:
             self._table.discard(self._lock.last_begun)
@@ -154,9 +156,12 @@ class StateLog:
 
     def _forget(self, commit: int) -> tuple[int, int]:
         needed = {file.name for file in Table(self.directory, commit).files()}
-        removed = self._table.remove_all_but(needed | self._table.added_since(commit))
+        described = (info.store for info in self._table.infos() if info.commit >= commit)
+        named = far.files_of(self.directory, described)
+        count, size = self._table.remove_all_but(needed | self._table.added_since(commit))
+        more, larger = far.remove_all_but(self.directory, named)
         self._table.shorten_log(commit)
-        return removed
+        return count + more, size + larger
 
     def _journal(self, snapshot: Snapshot, info: VersionInfo) -> Journal:
         """The engine's journal for this state, if the engine made or read its last version."""
@@ -176,6 +181,7 @@ class StateLog:
         self._lock.begin(identity)
         try:
             kind, added, removed, relations = self._written(snapshot, journal, identity)
+            described = self._described(snapshot, kind, identity)
             reach("files-written")
         except BaseException:
             self._table.discard(identity)
@@ -184,12 +190,12 @@ class StateLog:
         info = VersionInfo(
             journal.state, snapshot.version, program, digest(text), snapshot.strategy, relations, kind,
             sum(file.rows for file in added), batch, source if batch is not None else "", journal.writer, identity,
-            arithmetic=snapshot.arithmetic,
+            "" if described is None else described.name, arithmetic=snapshot.arithmetic,
         )  # fmt: skip
         self._is_certain = False
         self._table.commit(info, added, removed)
         self._info = info = self._table.info()
-        self._is_certain = True
+        self._is_certain, self._files = True, described
         self._given, self._giving = self._giving or self._given, None
         journal.saved(info.commit, info.id, info.facts)
         reach("acknowledged")
@@ -207,6 +213,18 @@ class StateLog:
         relations = _grown(last.relations, fresh, snapshot)
         return *self._changes(snapshot, last, fresh, files, identity), relations
 
+    def _described(self, snapshot: Snapshot, kind: str, identity: str) -> far.Description | None:
+        """The files beside the table, if there are any; a base that was written without them ends their use."""
+        before, store = self._files, snapshot.holder.far
+        if before is None and self._info is not None and self._info.store:
+            with reading(self.directory):
+                before = far.read(self.directory, self._info.store)
+        if store is not None and store.relations():
+            last = self._info.version if self._info is not None and kind != "base" else snapshot.version
+            with writing(self.directory):
+                return far.describe(self.directory, store, identity, (snapshot.version, last), before)
+        return None if kind == "base" or store is not None else before
+
     def _spelling(self, program: Program) -> tuple[Program, str, str]:
         """A program, its text and its fingerprint; found once, because most versions have the rules of the last."""
         if self._spelled is None or self._spelled[0] is not program:
@@ -217,6 +235,10 @@ class StateLog:
         """Every fact in one new file, in place of all others."""
         reach("base-begins")
         relations: Shapes = {}
+        store = snapshot.holder.far
+        if store is not None:
+            store.settle(name for name, each in store.relations().items() if each.overlaid)
+        away = {} if store is None else store.relations()
 
         def chunks() -> Iterator[pa.Table]:
             yield program_row(RULES, self._spelling(snapshot.program)[1], snapshot.version)
@@ -224,15 +246,24 @@ class StateLog:
             if given is not None:
                 yield program_row(GIVEN, given, snapshot.version)
             for name in sorted(snapshot.holder.relations()):
+                if name in away:
+                    continue
                 facts, explicit = snapshot.holder.snapshot(name)
                 relations[name] = snapshot.holder.arity(name) or 0, len(explicit)
                 for start in range(0, len(explicit), ROW_GROUP):
                     flags = explicit[start : start + ROW_GROUP]
                     yield to_rows(name, facts.slice(start, ROW_GROUP), snapshot.version, PRESENT, flags, len(flags))
 
-        base = self._table.write("base", identity, chunks())
+        base = [self._table.write("base", identity, chunks())]
+        for number, (name, each) in enumerate(sorted(away.items())):
+            assert store is not None
+            relations[name] = each.arity, each.size
+            rows = store.write_rows(name, snapshot.version, str(self.directory), f"base-{identity}-{number}")
+            base += [self._table.written(*one) for one in rows]
+            if sum(count for _, count in rows) != each.size:
+                raise LawError.of("E907", f"{name} was not written with all its facts", remedy="report this")
         reach("base-written")
-        return [base], files, relations
+        return base, files, relations
 
     def _changes(
         self, snapshot: Snapshot, last: VersionInfo, entries: list[Entry], files: list[File], identity: str

@@ -10,20 +10,29 @@ Never     : no engine is made here.
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidelog.errors import ProgramError, StateError, expect
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program
-from tidelog.state.fold import StoredFacts, fold, programs
+from tidelog.state import far
+from tidelog.state.far import StoredFar, StoredFiles
+from tidelog.state.fold import StoredFacts, fold, programs, states
 from tidelog.state.rows import RULES
 from tidelog.state.snapshot import StoredState
-from tidelog.state.table import Table, damaged, reading
+from tidelog.state.table import File, Table, damaged, reading
 from tidelog.state.versions import VersionInfo, fingerprint, whole_number
+
+_FACT_BYTES, _VALUE_BYTES = 60, 40
+"""About what a fact and each of its values take in memory while they are read."""
 
 
 def read_versions(directory: str | PathLike[str]) -> list[VersionInfo]:
@@ -31,8 +40,11 @@ def read_versions(directory: str | PathLike[str]) -> list[VersionInfo]:
     return Table(Path(directory).resolve()).infos()
 
 
-def read_state(directory: str | PathLike[str], version: int | None = None) -> StoredState:
-    """A stored version with its facts; the last one unless another is asked for."""
+def read_state(directory: str | PathLike[str], version: int | None = None, *, is_far: bool = False) -> StoredState:
+    """A stored version with its facts; the last one unless another is asked for.
+
+    If the reader can open the files beside the table (`is_far`), the facts in them are not read here.
+    """
     expect(directory, (str, PathLike), "a state", "a directory")
     path = Path(directory).resolve()
     version = None if version is None else whole_number(version, "a version")
@@ -46,12 +58,60 @@ def read_state(directory: str | PathLike[str], version: int | None = None) -> St
         raise StateError.of(
             "E604", f"version {info.version} of {path} was forgotten", remedy="open a later version, or restore a copy"
         )
+    if is_far and info.store:
+        return _read_far(table, files, info, is_last=info is last)
+    _check_room(path, info)
     rows = table.read(files)
     base = sum(file.rows for file in files if file.level == "base")
     with reading(path):
         found = {facts.relation: facts for facts in fold(rows, base)}
     relations = _relations(path, found, info)
     return StoredState(info, _program(path, rows, info), relations, is_last=info is last)
+
+
+def _read_far(table: Table, files: list[File], info: VersionInfo, *, is_last: bool) -> StoredState:
+    """A version of which the large relations stay in their files; read are the others, and what changed since."""
+    path = table.directory
+    with reading(path):
+        said = far.read(path, info.store).said
+    since = {name: each["since"] for name, each in said["relations"].items()}
+    rows = table.read_since((file for file in files if file.level == "base" and not file.is_far), since)
+    base = rows.num_rows - _count(rows, since)
+    rows = pa.concat_tables([rows, table.read_since((file for file in files if file.level != "base"), since)])
+    is_away = _is_in(rows, since)
+    with reading(path):
+        found = {facts.relation: facts for facts in fold(rows.filter(pc.invert(is_away)), base)}
+        changed = {name: (facts, states_) for name, facts, states_ in states(rows.filter(is_away))}
+    shapes = {name: shape for name, shape in info.relations.items() if name not in since}
+    relations = _relations(path, found, replace(info, relations=shapes))
+    away = []
+    for name, each in said["relations"].items():
+        arity, size = info.relations[name]
+        facts, states_ = changed.get(name, (_nothing(name, arity).facts, np.zeros(0, np.int64)))
+        away.append(StoredFar(name, arity, size, each, facts, states_))
+    stored = StoredFiles(str(path / far.FOLDER), said)
+    return StoredState(info, _program(path, rows, info), relations, is_last, away, stored)
+
+
+def _is_in(rows: pa.Table, relations: Iterable[str]) -> pa.ChunkedArray:
+    return pc.is_in(rows["relation"], pa.array(list(relations), pa.large_string()))
+
+
+def _count(rows: pa.Table, relations: Iterable[str]) -> int:
+    return int(pc.sum(_is_in(rows, relations)).as_py() or 0)
+
+
+def _check_room(directory: Path, info: VersionInfo) -> None:
+    """Refuse a version that cannot fit this machine's memory."""
+    need = sum(count * (_FACT_BYTES + arity * _VALUE_BYTES) for arity, count in info.relations.values())
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if need > memory:
+        raise StateError.of(
+            "E614",
+            f"version {info.version} of {directory} has {info.facts:,} facts, about {need / 1e9:.1f} GB, and this"
+            f" machine has {memory / 1e9:.1f} GB",
+            remedy='open it with backend="spark", or on a larger machine',
+        )
 
 
 def stored_version(table: Table, version: int) -> VersionInfo:

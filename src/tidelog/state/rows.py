@@ -16,6 +16,7 @@ Never     : no files (table.py), and no decision which row counts (fold.py).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,8 +25,11 @@ import pyarrow as pa
 from tidelog.changes.columns import normalise
 from tidelog.changes.term_arrays import as_terms, is_term_type, texts_of
 
-FORMAT = 1
-"""The version of this format; a state of another one is refused."""
+FORMAT = 2
+"""The version of this format. Since 2 a commit may name files beside the table (far.py); rows are as before."""
+
+KNOWN_FORMATS = (1, 2)
+"""The formats that are read; a state of another one is refused."""
 
 PROGRAM = "@program"
 """The relation of programs: a role and a text; the last text of a role counts."""
@@ -62,14 +66,27 @@ Numbers = np.ndarray[Any, np.dtype[np.int64]]
 def to_rows(relation: str, facts: pa.Table, version: int, sign: int, explicit: Flags | bool, count: int) -> pa.Table:
     """Facts of one relation as rows; `count` is their number, which a table without columns may not know."""
     flags = np.full(count, explicit) if isinstance(explicit, bool) else explicit
-    columns = [
+    columns = [pa.concat_arrays([_cells(chunk) for chunk in column.chunks]) for column in facts.columns if count]
+    return rows_of(relation, columns, version, sign, flags)
+
+
+def rows_of(relation: str, columns: list[pa.Array], version: int, sign: int, explicit: Flags) -> pa.Table:
+    """As `to_rows`, for columns of cells."""
+    count = len(explicit)
+    parts = [
         pa.array([relation], pa.large_string()).take(pa.array(np.zeros(count, np.int64))),
         pa.array(np.full(count, version, np.int64)),
         pa.array(np.full(count, sign, np.int8)),
-        pa.array(flags, pa.bool_()),
-        _values(facts, count),
+        pa.array(explicit, pa.bool_()),
+        _values(columns, count),
     ]
-    return pa.table(columns, schema=SCHEMA)
+    return pa.table(parts, schema=SCHEMA)
+
+
+def cells_of(parts: Mapping[str, pa.Array], count: int) -> pa.Array:
+    """Cells from the values of their fields (int, float, bool, text, term), null where another field is filled."""
+    children = [parts.get(name, pa.nulls(count, kind)) for name, kind in _KINDS]
+    return pa.StructArray.from_arrays(children, fields=list(_CELL))
 
 
 def program_row(role: str, text: str, version: int) -> pa.Table:
@@ -91,13 +108,13 @@ def fields(cells: pa.Array) -> list[pa.Array]:
     return [cells.field(number) for number in range(len(_KINDS))]
 
 
-def _values(facts: pa.Table, count: int) -> pa.Array:
-    """The columns of a table, fact by fact."""
-    arity = facts.num_columns
+def _values(columns: list[pa.Array], count: int) -> pa.Array:
+    """Columns of cells, fact by fact."""
+    arity = len(columns)
     offsets = pa.array(np.arange(count + 1, dtype=np.int64) * arity, pa.int32())
     if not arity or not count:
         return pa.ListArray.from_arrays(offsets, pa.array([], _CELL), type=SCHEMA.field("values").type)
-    cells = pa.concat_arrays([_cells(chunk) for column in facts.columns for chunk in column.chunks])
+    cells = columns[0] if arity == 1 else pa.concat_arrays(columns)
     if arity > 1:
         by_fact = np.arange(arity * count).reshape(arity, count).T.ravel()
         cells = cells.take(pa.array(by_fact))
@@ -109,9 +126,7 @@ def _cells(column: pa.Array) -> pa.Array:
     column = normalise(column)
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
-    filled = _parts(column)
-    children = [filled.get(name, pa.nulls(len(column), kind)) for name, kind in _KINDS]
-    return pa.StructArray.from_arrays(children, fields=list(_CELL))
+    return cells_of(_parts(column), len(column))
 
 
 def _parts(column: pa.Array) -> dict[str, pa.Array]:

@@ -8,13 +8,15 @@ Never     : no file.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
 
+from tidelog.errors import StateError
 from tidelog.language.terms import Program
+from tidelog.state.far import FarStore, StoredFar, StoredFiles
 from tidelog.state.fold import StoredFacts
 from tidelog.state.journal import Journals
 from tidelog.state.rows import Flags
@@ -24,6 +26,10 @@ from tidelog.state.versions import VersionInfo
 class Holder(Protocol):
     """Where the facts of a snapshot are: a backend, as of its last commit."""
 
+    @property
+    def far(self) -> FarStore | None:
+        """Where relations are that stay where they are while they are saved; None if all are in this process."""
+
     def relations(self) -> Iterable[str]:
         """The stored relations, hidden ones included."""
 
@@ -32,6 +38,17 @@ class Holder(Protocol):
 
     def snapshot(self, relation: str) -> tuple[pa.Table, Flags]:
         """All facts of a relation, and which of them are explicit."""
+
+
+class Taker(Protocol):
+    """What takes over the facts of a stored version: a backend."""
+
+    def restore(self, relation: str, facts: pa.Table, explicit: Flags, arity: int) -> None:
+        """Store facts."""
+
+    @property
+    def far(self) -> FarStore | None:
+        """What opens relations in files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +65,28 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class StoredState:
-    """One version as it was stored; `is_last` says that nothing was stored after it."""
+    """One version as it was stored; `is_last` says that nothing was stored after it.
+
+    `far` are relations whose files are opened where they are, `files` what is said about all of these.
+    """
 
     info: VersionInfo
     program: Program
     relations: Sequence[StoredFacts]
     is_last: bool
+    far: Sequence[StoredFar] = ()
+    files: StoredFiles | None = None
+
+    def into(self, backend: Taker, without: Collection[str] = ()) -> None:
+        """Give the facts to a backend, but not those of some relations; a commit comes next."""
+        for facts in self.relations:
+            if facts.relation not in without:
+                backend.restore(facts.relation, facts.facts, facts.explicit, facts.arity)
+        if self.files is not None:
+            if backend.far is None:
+                raise StateError.of(
+                    "E615",
+                    "relations of the state are in files, and no folder is known that every executor reaches",
+                    remedy="set spark.tidelog.directory to such a folder",
+                )
+            backend.far.restore(self.files, self.far)

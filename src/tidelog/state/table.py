@@ -14,7 +14,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,7 @@ from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from tidelog.errors import StateError
+from tidelog.state import far
 from tidelog.state.failpoints import reach
 from tidelog.state.rows import SCHEMA
 from tidelog.state.versions import KEY, VersionInfo
@@ -52,6 +53,11 @@ class File:
     def level(self) -> str:
         """`base`, or "changes" with a number: how often the rows of this file have been merged from smaller files."""
         return self.name.partition("-")[0]
+
+    @property
+    def is_far(self) -> bool:
+        """Whether it holds facts of relations that a backend has in files of its own, too (far.py)."""
+        return self.level == "base" and self.name.count("-") > 1
 
 
 class Table:
@@ -112,6 +118,20 @@ class Table:
             found = [pq.read_table(path, filters=chosen, partitioning=None).cast(SCHEMA) for path in paths]
         return pa.concat_tables([SCHEMA.empty_table(), *found])
 
+    def read_since(self, files: Iterable[File], since: Mapping[str, int]) -> pa.Table:
+        """The rows of files; of the relations in `since` only those of later versions."""
+        wanted = ~pc.field("relation").isin(pa.array(list(since), pa.large_string()))
+        for relation, version in since.items():
+            wanted |= (pc.field("relation") == relation) & (pc.field("version") > version)
+        found = []
+        for file in files:
+            with reading(self.directory):
+                path = self.directory / file.name
+                if pq.read_metadata(path).num_rows != file.rows:
+                    raise ValueError(f"{file.name} has another number of rows")
+                found.append(pq.read_table(path, filters=wanted, partitioning=None).cast(SCHEMA))
+        return pa.concat_tables([SCHEMA.empty_table(), *found])
+
     def added_since(self, commit: int) -> set[str]:
         """The names of the files that a commit and later ones added."""
         later = range(commit, self.delta.version() + 1)
@@ -148,7 +168,7 @@ class Table:
         """Write rows into a new file that no commit knows yet, down to the disk; `identity` is that of the save."""
         name = f"{level}-{identity}.parquet"
         path, rows = self.directory / name, 0
-        with _writing(self.directory):
+        with writing(self.directory):
             with pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
                 for group in _row_groups(chunks):
                     writer.write_table(group)
@@ -167,7 +187,7 @@ class Table:
             app_transactions=[] if info.batch is None else [Transaction(info.source, info.batch)],
         )
         adding = [AddAction(one.name, one.size, {}, now, True, json.dumps({"numRecords": one.rows})) for one in added]
-        with _writing(self.directory):
+        with writing(self.directory):
             _sync(self.directory)
             if self._delta is None:
                 create_table_with_add_actions(
@@ -195,12 +215,24 @@ class Table:
 
     def discard(self, identity: str) -> None:
         """Remove the files of a save that came to nothing; a file that any commit names stays."""
-        found = set(self.directory.glob(f"*-{identity}.parquet")) if identity else set()
+        found = set(self.directory.glob(f"*-{identity}*")) if identity else set()
+        self._discard_far(identity)
         if found and self._delta is not None:
             named = {file.name for file in self.files()} | self.added_since(self.commits()[0])
             found = {path for path in found if path.name not in named}
         for path in (*found, *self._staged()):
             path.unlink(missing_ok=True)
+
+    def _discard_far(self, identity: str) -> None:
+        """Remove files beside the table that no version names."""
+        if identity and (self.directory / far.FOLDER).is_dir():
+            infos = [] if self._delta is None else self.infos()
+            far.remove_all_but(self.directory, far.files_of(self.directory, (info.store for info in infos)))
+
+    def written(self, name: str, rows: int) -> File:
+        """A file of rows that somebody else has written into the directory."""
+        with writing(self.directory):
+            return File(name, (self.directory / name).stat().st_size, rows)
 
     def _staged(self) -> Iterator[Path]:
         """What delta-rs leaves in the log when it dies before it renames a file to its name."""
@@ -210,8 +242,8 @@ class Table:
     def remove_all_but(self, names: Collection[str]) -> tuple[int, int]:
         """Remove the other files of rows, those that no commit names included; how many, and of how many bytes."""
         count = size = 0
-        with _writing(self.directory):
-            for path in self.directory.glob("*.parquet"):
+        with writing(self.directory):
+            for path in self.directory.glob("*.parquet*"):
                 if path.name not in names:
                     size += path.stat().st_size
                     path.unlink()
@@ -229,7 +261,7 @@ class Table:
         entries = [path for path in log.iterdir() if path.name[:20].isdigit()]
         checkpoints = [int(path.name[:20]) for path in entries if path.name.endswith(".checkpoint.parquet")]
         first = max((number for number in checkpoints if number <= commit), default=0)
-        with _writing(self.directory):
+        with writing(self.directory):
             for path in entries:
                 if int(path.name[:20]) < first:
                     path.unlink()
@@ -265,7 +297,7 @@ def reading(directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _writing(directory: Path) -> Iterator[None]:
+def writing(directory: Path) -> Iterator[None]:
     """What goes wrong with writing leaves the state as it was."""
     try:
         yield

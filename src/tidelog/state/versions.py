@@ -22,7 +22,7 @@ from tidelog.language.printer import canonical_text, print_program
 from tidelog.language.terms import Program
 from tidelog.language.values import INT_MAX, INT_MIN, is_unicode
 from tidelog.planning.lowered import is_hidden
-from tidelog.state.rows import FORMAT
+from tidelog.state.rows import FORMAT, KNOWN_FORMATS
 
 KEY = "tidelog"
 """Under this name a version is described in the metadata of its commit."""
@@ -39,6 +39,7 @@ class VersionInfo:
     program, `text` that of its exact spelling. `kind`, `rows` and `size` say what the commit added to the table. `id`
     is that of the save that made it: no other save has it, not even of the same engine into a copy of the state.
     `arithmetic` says what becomes of instances without a value; it is empty if an older release knew none of them.
+    `store` names the description of files beside the table, if there are any (far.py).
     """
 
     state: str
@@ -53,6 +54,7 @@ class VersionInfo:
     source: str = ""
     writer: str = ""
     id: str = ""
+    store: str = ""
     commit: int = -1
     time: datetime | None = None
     size: int = 0
@@ -89,6 +91,7 @@ class VersionInfo:
             "writer": self.writer,
             "id": self.id,
             "arithmetic": self.arithmetic,
+            "store": self.store,
         }
 
     @classmethod
@@ -99,7 +102,7 @@ class VersionInfo:
             raise StateError.of(
                 "E601", f"{directory} is a Delta table, but no state of Tidelog", remedy="give another directory"
             )
-        if said["format"] != FORMAT:
+        if said["format"] not in KNOWN_FORMATS:
             raise StateError.of(
                 "E602",
                 f"{directory} has the format {said['format']}; this release reads and writes {FORMAT}",
@@ -108,6 +111,7 @@ class VersionInfo:
         time = datetime.fromtimestamp(commit_info.get("timestamp", 0) / 1000, UTC)
         relations = {name: (arity, count) for name, (arity, count) in said["relations"].items()}
         words = {name: said[name] for name in _PLAIN}
+        words["store"] = said.get("store", "")  # format 1 has none
         words["id"] = said.get("id") or f"{said['writer']}:{commit}"  # older releases gave none
         words["arithmetic"] = said.get("arithmetic", "")
         return cls(relations=relations, commit=commit, time=time, size=size, **words)

@@ -47,6 +47,8 @@ class LocalBackend:
     name = "local"
     reads_beside = True
     missed = 0
+    far = None
+    """Every fact is in this process."""
 
     def __init__(self, store: LocalStore | None = None) -> None:
         self.store = store or LocalStore()

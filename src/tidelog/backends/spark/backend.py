@@ -29,6 +29,7 @@ from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.cluster.session import session
 from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.driver.orders import looked_up
+from tidelog.backends.spark.files.saving import SavedFiles
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import release
 from tidelog.backends.spark.large.fact_frames import FewFacts, ManyFacts
@@ -61,6 +62,14 @@ class SparkBackend:
         self.missed, self._budget = 0, Budget()
         self._after: dict[str, ColdRelation] | None = None
         self.restore, self.nbytes = self._near.restore, self._near.nbytes
+
+    @property
+    def far(self) -> SavedFiles | None:
+        """The relations in files; None if no folder is known that every executor reaches."""
+        store = self.store
+        if store.files is None:
+            return None
+        return SavedFiles(self._jobs, store.files, store.constants, store.committed, store.spoil)
 
     @property
     def jobs(self) -> int:
@@ -229,7 +238,7 @@ class SparkBackend:
 
     def distrust(self) -> None:
         """After an interrupt: what the driver holds beside the committed relations is brought anew."""
-        self.store.supply.is_spoiled = True
+        self.store.spoil()
         self._near.distrust()
 
     def close(self) -> None:

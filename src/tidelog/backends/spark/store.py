@@ -285,6 +285,10 @@ class SparkStore:
         self.supply.reset()
         self.near.commit()
 
+    def spoil(self) -> None:
+        """Nothing on the driver is relied on until `freshen`."""
+        self.supply.is_spoiled = True
+
     def freshen(self) -> None:
         """Between transactions: after a fetch that failed nothing on the driver is relied on."""
         if self.supply.is_spoiled:

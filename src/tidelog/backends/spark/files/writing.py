@@ -166,8 +166,10 @@ def grouped(tables: Iterator[pa.Table], most: int = ROW_GROUP) -> Iterator[pa.Ta
 
 
 @contextmanager
-def writer(address: str, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
-    """A Parquet file for look-ups that appears when it is whole, down to the disk."""
+def writer(
+    address: str, schema: pa.Schema, compression: str = "lz4", *, use_dictionary: bool = False
+) -> Iterator[pq.ParquetWriter]:
+    """A Parquet file that appears when it is whole, down to the disk."""
     system, path = place(address)
     system.create_dir(path.rsplit("/", 1)[0], recursive=True)
     draft = f"{path}.{uuid.uuid4().hex}.draft"
@@ -175,7 +177,7 @@ def writer(address: str, schema: pa.Schema) -> Iterator[pq.ParquetWriter]:
         with (
             system.open_output_stream(draft) as stream,
             pq.ParquetWriter(
-                stream, schema, compression="lz4", use_dictionary=False, write_statistics=True, write_page_checksum=True
+                stream, schema, compression=compression, use_dictionary=use_dictionary, write_page_checksum=True
             ) as out,
         ):
             yield out

@@ -46,7 +46,10 @@ class FewFacts(LocalTable):
 
 
 class ManyFacts:
-    """Facts in a DataFrame of ids; `owner` keeps its blocks for as long as the table lives."""
+    """Facts in a DataFrame of ids; `owner` keeps its blocks and files for as long as the table lives."""
+
+    is_far = True
+    """They are not in this process (state/journal.py)."""
 
     def __init__(
         self, frame: DataFrame, size: int, arity: int, jobs: Jobs, constants: Constants, owner: object

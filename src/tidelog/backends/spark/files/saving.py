@@ -1,0 +1,107 @@
+"""The relations of a Spark engine in a state.
+
+What      : `SavedFiles` does what state/far.py asks: the files of relations are described and opened, and their facts
+            written as rows by executors.
+Idea      : the files are the store, so saving links them and opening names them. Only the overlays of relations are in
+            this process, and they are small.
+Invariant : every hashed id in a described file has its text in a described file.
+Never     : no commit, no version.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.files.file_store import FileStore
+from tidelog.backends.spark.files.row_files import write_rows
+from tidelog.backends.spark.files.segments import Segments, order_of, order_to_json
+from tidelog.backends.spark.files.texts import TextFiles
+from tidelog.backends.spark.large.cold import ColdRelation
+from tidelog.backends.spark.large.committed import Committed
+from tidelog.backends.spark.values.constants import Constants
+from tidelog.state.far import FarRelation, StoredFar, StoredFiles
+
+
+class SavedFiles:
+    """The files of one engine, as a state sees them."""
+
+    def __init__(
+        self, jobs: Jobs, files: FileStore, constants: Constants, committed: Committed, forget: Callable[[], None]
+    ) -> None:
+        self._jobs, self._files, self._constants, self._committed = jobs, files, constants, committed
+        self._forget = forget
+
+    def relations(self) -> Mapping[str, FarRelation]:
+        """The relations that are in files."""
+        return {
+            name: FarRelation(cold.arity, cold.size, len(cold.overlay)) for name, (cold, _) in self._in_files().items()
+        }
+
+    def settle(self, relations: Iterable[str]) -> None:
+        """Write relations anew, without an overlay."""
+        after = dict(self._committed.relations)
+        for name in relations:
+            after[name] = after[name].compacted(self._jobs, self._files)
+        self._committed.relations = after
+
+    def write_rows(self, relation: str, version: int, directory: str, name: str) -> list[tuple[str, int]]:
+        """Have executors write all facts of a relation as rows."""
+        cold, segments = self._in_files()[relation]
+        tags = segments.tags if cold.arity else ()
+        target = f"{directory}/{name}"
+        return write_rows(self._jobs, cold.frame(self._jobs), self._constants.frame, tags, relation, version, target)
+
+    def describe(self, known: set[str]) -> tuple[dict[str, Any], list[str]]:
+        """What is needed to open the files again, and their addresses.
+
+        Texts on the driver are stored only if a file is new: what changed since is in the rows of the state, as values.
+        """
+        found = self._in_files()
+        if any(file.name not in known for _, segments in found.values() for file in segments.files):
+            self._constants.flush()
+        texts = self._texts.generations
+        relations = {
+            name: {**segments.to_json(), "overlaid": len(cold.overlay)} for name, (cold, segments) in found.items()
+        }
+        files = [file for order in texts for file in order.files.values()]
+        files += [file for _, segments in found.values() for file in segments.files]
+        return {"texts": [order_to_json(order) for order in texts], "relations": relations}, [
+            file.address for file in files
+        ]
+
+    def restore(self, files: StoredFiles, relations: Sequence[StoredFar]) -> None:
+        """Open relations in the files of a state."""
+        self._texts.generations = [order_of(order, files.folder) for order in files.said["texts"]]
+        after = dict(self._committed.relations)
+        for stored in relations:
+            segments = Segments.of(stored.said, files.folder)
+            for lead in segments.orders:
+                self._files.want(stored.relation, (lead,))
+            rows, distinct = segments.rows, segments.distinct
+            overlay = self._overlay(stored)
+            name = stored.relation
+            after[name] = ColdRelation(name, stored.arity, segments, rows, stored.size, overlay, distinct, rows)
+        self._committed.relations = after
+        self._forget()
+
+    def _overlay(self, stored: StoredFar) -> dict[tuple[int, ...], int]:
+        """The facts that changed since the files were written."""
+        if not stored.arity:
+            return dict.fromkeys([(0,)], int(stored.states[-1])) if len(stored.states) else {}
+        columns = [self._constants.dictionary.encode(column) for column in stored.facts.columns]
+        rows = self._constants.ids_of(np.column_stack(columns)) if len(stored.states) else np.empty((0, 1), np.int64)
+        return dict(zip(map(tuple, rows.tolist()), stored.states.tolist()))
+
+    @property
+    def _texts(self) -> TextFiles:
+        texts = self._constants.texts
+        assert isinstance(texts, TextFiles)
+        return texts
+
+    def _in_files(self) -> dict[str, tuple[ColdRelation, Segments]]:
+        relations = self._committed.relations.items()
+        return {name: (cold, cold.base) for name, cold in relations if isinstance(cold.base, Segments)}
