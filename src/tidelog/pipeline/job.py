@@ -26,6 +26,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tidelog.analysis.arities import arities
 from tidelog.backends.choice import fitting_backend
 from tidelog.backends.spark.cluster.session import close, session
+from tidelog.backends.spark.cluster.session import running as found_session
 from tidelog.changes.change import Change, WithoutValue
 from tidelog.changes.update import Update
 from tidelog.engine import Engine
@@ -344,7 +345,7 @@ def _size(engine: Engine) -> int:
 @contextmanager
 def _session(pipeline: Pipeline, given: SparkSession | None) -> Iterator[SparkSession]:
     """The given session, else the one that is running already, else one of our own that ends with the run."""
-    there = given or SparkSession.getActiveSession()
+    there = given or found_session()
     if there is not None:
         yield there
         return

@@ -62,6 +62,17 @@ class FarStore(Protocol):
     def restore(self, files: StoredFiles, relations: Sequence[StoredFar]) -> None:
         """Open relations in the files of a state."""
 
+    def import_rows(self, rows: StoredRows) -> Mapping[str, int]:
+        """Make files of relations from the rows of a state that has none; how many facts each relation has."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRows:
+    """Large relations, by name with arity and size, that are rows of the table only; and the files of the table."""
+
+    paths: Sequence[str]
+    relations: Mapping[str, tuple[int, int]]
+
 
 @dataclass(frozen=True, slots=True)
 class StoredFar:
@@ -159,13 +170,13 @@ def _files(relation: Mapping[str, Any]) -> set[str]:
 
 def _link(address: str, folder: Path) -> None:
     """Have a file in the folder too."""
-    source = Path(address.removeprefix("file://"))
-    target = folder / source.name
+    target = folder / address.rsplit("/", 1)[-1]
     if target.exists():
         return
-    if "://" in str(source):
+    if "://" in address and not address.startswith("file:"):
         pyarrow.fs.copy_files(address, target.as_uri())
         return
+    source = pyarrow.fs.FileSystem.from_uri(address)[1] if address.startswith("file:") else address
     try:
         os.link(source, target)
     except OSError:  # another disk, or one that knows no links

@@ -24,13 +24,15 @@ from tidelog.errors import ProgramError, StateError, expect
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program
 from tidelog.state import far
-from tidelog.state.far import StoredFar, StoredFiles
+from tidelog.state.far import StoredFar, StoredFiles, StoredRows
 from tidelog.state.fold import StoredFacts, fold, programs, states
 from tidelog.state.rows import RULES
 from tidelog.state.snapshot import StoredState
 from tidelog.state.table import File, Table, damaged, reading
 from tidelog.state.versions import VersionInfo, fingerprint, whole_number
 
+NEAR = 200_000
+"""A version with more facts that has no files beside the table is read by executors, where there are any."""
 _FACT_BYTES, _VALUE_BYTES = 60, 40
 """About what a fact and each of its values take in memory while they are read."""
 
@@ -60,6 +62,8 @@ def read_state(directory: str | PathLike[str], version: int | None = None, *, is
         )
     if is_far and info.store:
         return _read_far(table, files, info, is_last=info is last)
+    if is_far and info.facts > NEAR:
+        return _read_rows(table, files, info, is_last=info is last)
     _check_room(path, info)
     rows = table.read(files)
     base = sum(file.rows for file in files if file.level == "base")
@@ -91,6 +95,22 @@ def _read_far(table: Table, files: list[File], info: VersionInfo, *, is_last: bo
         away.append(StoredFar(name, arity, size, each, facts, states_))
     stored = StoredFiles(str(path / far.FOLDER), said)
     return StoredState(info, _program(path, rows, info), relations, is_last, away, stored)
+
+
+def _read_rows(table: Table, files: list[File], info: VersionInfo, *, is_last: bool) -> StoredState:
+    """A version that has no files beside the table, of which the large relations are not read here."""
+    path = table.directory
+    large = {name: shape for name, shape in info.relations.items() if shape[1] > NEAR // 10}
+    latest = dict.fromkeys(large, info.version)
+    rows = table.read_since((file for file in files if file.level == "base"), latest)
+    base = rows.num_rows
+    rows = pa.concat_tables([rows, table.read_since((file for file in files if file.level != "base"), latest)])
+    with reading(path):
+        found = {facts.relation: facts for facts in fold(rows, base)}
+    shapes = {name: shape for name, shape in info.relations.items() if name not in large}
+    relations = _relations(path, found, replace(info, relations=shapes))
+    away = StoredRows([str(path / file.name) for file in files], large)
+    return StoredState(info, _program(path, rows, info), relations, is_last, rows=away)
 
 
 def _is_in(rows: pa.Table, relations: Iterable[str]) -> pa.ChunkedArray:

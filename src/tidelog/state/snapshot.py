@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from tidelog.errors import StateError
 from tidelog.language.terms import Program
-from tidelog.state.far import FarStore, StoredFar, StoredFiles
+from tidelog.state.far import FarStore, StoredFar, StoredFiles, StoredRows
 from tidelog.state.fold import StoredFacts
 from tidelog.state.journal import Journals
 from tidelog.state.rows import Flags
@@ -67,7 +67,8 @@ class Snapshot:
 class StoredState:
     """One version as it was stored; `is_last` says that nothing was stored after it.
 
-    `far` are relations whose files are opened where they are, `files` what is said about all of these.
+    `far` are relations whose files are opened where they are, `files` what is said about all of these; `rows` are large
+    relations that have no files yet.
     """
 
     info: VersionInfo
@@ -76,17 +77,32 @@ class StoredState:
     is_last: bool
     far: Sequence[StoredFar] = ()
     files: StoredFiles | None = None
+    rows: StoredRows | None = None
 
     def into(self, backend: Taker, without: Collection[str] = ()) -> None:
         """Give the facts to a backend, but not those of some relations; a commit comes next."""
         for facts in self.relations:
             if facts.relation not in without:
                 backend.restore(facts.relation, facts.facts, facts.explicit, facts.arity)
+        if self.files is not None or self.rows is not None:
+            self._into_files(backend.far)
+
+    def _into_files(self, store: FarStore | None) -> None:
+        if store is None:
+            raise StateError.of(
+                "E615",
+                "relations of the state are too large for this process, and no folder is known that every executor"
+                " reaches",
+                remedy="set spark.tidelog.directory to such a folder",
+            )
         if self.files is not None:
-            if backend.far is None:
-                raise StateError.of(
-                    "E615",
-                    "relations of the state are in files, and no folder is known that every executor reaches",
-                    remedy="set spark.tidelog.directory to such a folder",
-                )
-            backend.far.restore(self.files, self.far)
+            store.restore(self.files, self.far)
+        if self.rows is not None:
+            for name, count in store.import_rows(self.rows).items():
+                wanted = self.rows.relations[name][1]
+                if count != wanted:
+                    raise StateError.of(
+                        "E603",
+                        f"the state is damaged: {name} has {count} facts instead of {wanted}",
+                        remedy="open an older version, or restore a copy",
+                    )

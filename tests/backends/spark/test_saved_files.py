@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from tests.backends.spark.engines import PAGED, driver
 from tidelog import Engine
 from tidelog.backends.spark.driver.supply import DriverSupply
-from tidelog.errors import StateError
+from tidelog.errors import StateError, TidelogError
 from tidelog.state import reading
 from tidelog.state.far import FOLDER
 from tidelog.state.log import StateLog
@@ -143,6 +143,49 @@ def test_a_missing_or_cut_file_is_said_when_the_state_is_opened(spark: SparkSess
                 Engine.open(tmp_path / "state", backend="spark", spark=spark)
             assert caught.value.code == "E603"
         assert len(Engine.open(tmp_path / "state")["edge"]) == len(EDGES)
+
+
+def test_a_large_state_without_files_is_read_by_executors(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Saved in process, in several versions, opened on Spark: as folded there, floats and flags included."""
+    local = Engine(CLOSURE)
+    local.apply(insert={"edge": EDGES, "path": [("z", "z"), ("a", "b")], "value": VALUES, "flag": [()]})
+    local.save(tmp_path / "state")
+    local.apply(
+        delete={"edge": [("b", "c")], "value": [(1.0, True)], "path": [("a", "b")]}, insert={"edge": [("e", "a")]}
+    )
+    local.save(tmp_path / "state")
+    local.apply(insert={"value": [(1.0, True)], "edge": [("b", "c")]}, delete={"flag": [()]})
+    local.save(tmp_path / "state")
+    monkeypatch.setattr(reading, "NEAR", 0)
+    with driver(spark, OVERLAID, partitions=2):
+        opened = Engine.open(tmp_path / "state", backend="spark", spark=spark)
+        assert facts(opened) == facts(local)
+        assert {name: set(opened.explicit(name)) for name in ("edge", "path")} == {
+            name: set(local.explicit(name)) for name in ("edge", "path")
+        }
+        opened.apply(delete={"edge": [("d", "b")]})
+        opened.verify()
+        opened.save(tmp_path / "state")
+        assert facts(Engine.open(tmp_path / "state")) == facts(opened)
+
+
+def test_a_file_that_is_lost_while_an_engine_runs_is_named(spark: SparkSession) -> None:
+    """The update is refused with a code and leaves the version as it was."""
+    with driver(spark, PAGED, partitions=2):
+        engine = loaded(spark)
+        (_, segments) = engine._backend.far._in_files()["edge"]  # type: ignore[union-attr]
+        for file in segments.files:
+            Path(file.address).rename(f"{file.address}.away")
+        engine._backend.store.files.reader.close()  # type: ignore[attr-defined]
+        with pytest.raises(TidelogError) as caught:
+            engine.apply(delete={"edge": [("a", "b")]})
+        assert caught.value.code == "E710"
+        for file in segments.files:
+            Path(f"{file.address}.away").rename(file.address)
+        assert engine.version == 1
+        assert len(engine.apply(delete={"edge": [("a", "b")]}).deleted["edge"]) == 1
 
 
 def test_a_state_that_cannot_fit_is_refused_in_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,14 @@
 """The session we start is the one the design asks for, and a session that others started stays theirs."""
 
+import os
+import subprocess
+import sys
+import threading
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pyarrow as pa
+import pyspark
 import pytest
 
 from tidelog.backends.spark.cluster.session import close, session, settings
@@ -17,10 +22,41 @@ def test_an_active_session_is_taken_as_it_is(spark):
     assert spark.conf.get("spark.sql.shuffle.partitions") == before
 
 
+def test_a_session_of_another_thread_is_taken_as_it_is(spark):
+    """Taught by a thread that asked: it has no active session of its own, so the settings of the one that runs were
+    changed, and it was taken for one that may be stopped."""
+    before, found = dict(spark.conf.getAll), []
+    thread = threading.Thread(
+        target=lambda: found.append(session("local[7]", options={"spark.sql.ansi.enabled": "false"}))
+    )
+    thread.start()
+    thread.join()
+    assert found == [spark]
+    assert dict(spark.conf.getAll) == before
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_spark_submit_says_where_a_program_runs(tmp_path):
+    """Its master and its settings win over ours, and the session ends with the program."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from tidelog.backends.spark.cluster.session import close, session\n"
+        "spark = session('local[7]', options={'spark.sql.shuffle.partitions': '5'})\n"
+        "names = 'spark.sql.shuffle.partitions', 'spark.sql.ansi.enabled'\n"
+        "print(spark.sparkContext.master, *map(spark.conf.get, names))\n"
+        "close(spark)\n"
+    )
+    script = Path(pyspark.__file__).parent / "bin" / "spark-submit"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYSPARK_PYTHON": sys.executable}
+    arguments = ["--master", "local[1]", "--conf", "spark.sql.shuffle.partitions=3", str(program)]
+    done = subprocess.run([script, *arguments], env=environment, capture_output=True, text=True, check=False)
+    assert done.stdout.strip().splitlines()[-1:] == ["local[1] 3 true"], done.stderr[-2000:]
+
+
 def test_a_foreign_session_is_never_stopped(spark):
     """`close` on a session without our mark leaves it running."""
     foreign = spark.newSession()
-    foreign.conf.set("spark.tidelog.started", "false")
     close(foreign)
     assert foreign.range(3).count() == 3
 

@@ -61,7 +61,7 @@ class SparkBackend:
         self._near = LocalBackend(self.store.near)
         self.missed, self._budget = 0, Budget()
         self._after: dict[str, ColdRelation] | None = None
-        self.restore, self.nbytes = self._near.restore, self._near.nbytes
+        self.nbytes = self._near.nbytes
 
     @property
     def far(self) -> SavedFiles | None:
@@ -155,6 +155,13 @@ class SparkBackend:
         if not arity:
             return facts, np.zeros((min(size, 1), 0), np.int32)
         return facts, self.store.constants.local_of(frames.to_ids(table, frames.names(arity)))
+
+    def restore(self, relation: str, facts: pa.Table, explicit: Flags, arity: int) -> None:
+        """Store facts of a saved version; a relation that has none is known all the same."""
+        self._near.restore(relation, facts, explicit, arity)
+        if not len(explicit):
+            committed = self.store.committed
+            committed.relations = {**committed.relations, relation: ColdRelation(relation, arity)}
 
     def begin(self, budget: Budget) -> None:
         """An update begins: from now on this budget is asked, and what would fill the driver is stopped."""

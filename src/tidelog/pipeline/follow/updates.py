@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import json
 from codecs import BOM_UTF8
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -115,10 +116,18 @@ def _load(spark: SparkSession, source: UpdateSource) -> DataFrame:
 
 
 def _columns(frame: DataFrame, source: UpdateSource) -> DataFrame:
-    """The columns that matter: content and file of whole files, or op, relation, values with what orders them."""
+    """The columns that matter: the content of whole files or messages, or op, relation, values; and what orders them.
+
+    A source with columns of its own (Kafka: key, value, topic, partition, offset) says which one holds JSON lines.
+    """
     if source.format == "jsonl":
         content = F.col("value").cast("binary").alias("content")  # Spark does not look whether it is UTF-8
         return frame.select(content, F.col("_metadata.file_path").alias("file"))
+    if source.line:
+        if source.line not in frame.columns:
+            remedy = f"correct updates.line; there are {', '.join(frame.columns)}"
+            raise PipelineError.of("E727", f"the update source has no column {source.line}", remedy=remedy)
+        return frame.select(F.col(source.line).cast("binary").alias("content"), *_order(frame, source))
     missing = [name for name in ROW.names if name not in frame.columns]
     if missing:
         raise PipelineError.of(
@@ -141,22 +150,26 @@ def _order(frame: DataFrame, source: UpdateSource) -> list[Column]:
 
 
 def _whole_files(rows: list[dict[str, Any]]) -> Iterator[tuple[bytes, str, int]]:
-    for row in sorted(rows, key=lambda row: str(row["file"])):
+    """The lines of files, or of messages (updates.line), of which each may have several; an empty one has none."""
+    counted = Counter[str]()
+    for row in sorted(rows, key=_place):
         content = (row["content"] or b"").removeprefix(BOM_UTF8)
-        for number, text in enumerate(content.split(b"\n"), 1):
+        for text in content.split(b"\n"):
+            counted[row["file"]] += 1
             if text.strip(_BLANK):
-                yield text, row["file"], number
+                yield text, row["file"], counted[row["file"]]
+
+
+def _place(row: dict[str, Any]) -> tuple[Any, ...]:
+    """What a row is ordered by: its file, then its number, or the columns that the user names."""
+    number = row.get("number")
+    keys = tuple(number.values()) if isinstance(number, dict) else (number,)
+    return str(row["file"]), *((key is None, 0 if key is None else key) for key in keys)
 
 
 def _rows(rows: list[dict[str, Any]]) -> Iterator[tuple[str, str, int]]:
     """Rows as lines of an update file; a row that is no update becomes a line that is rejected like any other."""
-
-    def place(row: dict[str, Any]) -> tuple[Any, ...]:
-        number = row["number"]
-        keys = tuple(number.values()) if isinstance(number, dict) else (number,)
-        return str(row["file"]), *((key is None, 0 if key is None else key) for key in keys), row["op"] != "delete"
-
-    for counted, row in enumerate(sorted(rows, key=place), 1):
+    for counted, row in enumerate(sorted(rows, key=lambda row: (*_place(row), row["op"] != "delete")), 1):
         number = row["number"]
         yield _line(row), str(row["file"]), number + 1 if isinstance(number, int) else counted
 

@@ -33,6 +33,7 @@ from tidelog.errors import PipelineError
 from tidelog.language.printer import print_fact
 from tidelog.pipeline.out.feed import spelled
 from tidelog.pipeline.out.folders import folder_in_bytes, folder_name
+from tidelog.pipeline.out.missing_table import lacks_table
 from tidelog.pipeline.out.shelf import Shelf, local_folder
 from tidelog.pipeline.settings.config import Sink
 from tidelog.pipeline.sources.records import SPARK_ERRORS
@@ -110,12 +111,19 @@ class DatabaseChanges:
         self._last = version
 
     def _stored(self) -> int:
-        """The last version in the table; -1 if there is none, or no table yet."""
+        """The last version in the table; -1 if there is none, or no table yet. If the database does not say, stop."""
         try:
             table = self._spark.read.format("jdbc").options(**self._sink.options).load()
             row = table.agg(F.max("version")).first()
-        except SPARK_ERRORS:
-            return -1
+        except SPARK_ERRORS as error:
+            if lacks_table(error):
+                return -1
+            first = str(error).partition("\n")[0] or type(error).__name__
+            raise PipelineError.of(
+                "E729",
+                f"sink {self._sink.number}: nobody can tell which versions its table has: {first}",
+                remedy="let the pipeline read the table, or make an empty one, and start again",
+            ) from error
         return -1 if row is None or row[0] is None else int(row[0])
 
 

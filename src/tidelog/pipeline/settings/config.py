@@ -66,6 +66,8 @@ class UpdateSource:
     every: float = 0.0
     order: tuple[str, ...] = ()
     options: Options = field(default_factory=dict)
+    line: str | None = None
+    """The column that holds updates as JSON lines, in a format that has columns of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +199,7 @@ def _updates(table: Mapping[str, Any], folder: Path) -> UpdateSource:
         float(table.get("every", 0.0)),
         tuple(table.get("order", ())),
         _options(table),
+        table.get("line"),
     )
 
 

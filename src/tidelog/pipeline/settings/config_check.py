@@ -91,6 +91,7 @@ UPDATES = {
     "latest": Key((bool,)),
     "every": Key(_NUMBER, least=0),
     "order": Key((list,), _TEXT),
+    "line": Key(_TEXT),
     "options": _OPTIONS,
 }
 SINK = {

@@ -157,6 +157,7 @@ class _Run:
     ) -> None:
         self._jobs, self._plan, self._inputs, self._shards = jobs, planned, inputs, shards
         self._on_round = on_round
+        self._title = ", ".join(sorted(name for name in planned.stage.relations if not is_step(name)))
         width = max(max(arity, 1) for arity in planned.arities.values())
         whole = self._whole(width)
         if files is not None:
@@ -185,8 +186,9 @@ class _Run:
 
     def _alone(self) -> DataFrame | None:
         """Every shard for itself: one job."""
-        kept = frames.keep(self._jobs, self._delivered().mapInArrow(self._work.alone, self._schema))
-        reports = self._jobs.run(lambda: kept.where(F.col("tag") < 0).select("tag", "c0").toArrow())
+        with self._jobs.named(f"materialise {self._title}"):
+            kept = frames.keep(self._jobs, self._delivered().mapInArrow(self._work.alone, self._schema))
+            reports = self._jobs.run(lambda: kept.where(F.col("tag") < 0).select("tag", "c0").toArrow())
         if self._account(reports) is not None:
             self.stats.rounds = 1
             return kept
@@ -198,7 +200,8 @@ class _Run:
         incoming = self._delivered()
         while True:
             step = incoming.mapInArrow(self._work.exchange, self._schema).select("tag", "c0")
-            exchanged = self._account(self._jobs.run(step.toArrow))
+            with self._jobs.named(f"materialise {self._title}, round {self.stats.rounds + 1}"):
+                exchanged = self._account(self._jobs.run(step.toArrow))
             if exchanged is None:
                 return None
             self.stats.rounds += 1
@@ -208,7 +211,8 @@ class _Run:
                 break
             self._work = self._work.next_round()
             incoming = self._exchanged(self._numbers().mapInArrow(self._work.sent, f"shard int, {self._schema}"))
-        return frames.keep(self._jobs, self._numbers().mapInArrow(self._work.results, self._schema))
+        with self._jobs.named(f"materialise {self._title}, result"):
+            return frames.keep(self._jobs, self._numbers().mapInArrow(self._work.results, self._schema))
 
     def _delivered(self) -> DataFrame:
         """The input where it is needed: one pass over every relation."""

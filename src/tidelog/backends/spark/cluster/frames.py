@@ -57,9 +57,9 @@ def keep(jobs: Jobs, frame: DataFrame) -> DataFrame:
     return kept
 
 
-def part(kept: DataFrame, columns: Sequence[str]) -> DataFrame:
-    """Some columns of a kept DataFrame; releasing the part releases the whole."""
-    chosen = kept.select(*columns)
+def part(kept: DataFrame, columns: Sequence[str], *, is_distinct: bool = True) -> DataFrame:
+    """Some columns of a kept DataFrame, each row once; releasing the part releases the whole."""
+    chosen = kept.select(*columns) if is_distinct else kept.select(*columns).distinct()
     _wholes[chosen] = kept
     return chosen
 

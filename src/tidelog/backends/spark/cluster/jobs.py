@@ -1,7 +1,7 @@
 """Where Spark is asked to work, and how its failures look.
 
-What      : `Jobs` runs actions under a name of its own, knows how many jobs they took, and turns Spark's failures into
-            ours.
+What      : `Jobs` runs actions under a name that people understand, knows how many jobs they took, and turns Spark's
+            failures into ours.
 Idea      : Spark's own bookkeeping is read: one action may take several jobs (a broadcast, an adaptive shuffle).
 Invariant : nothing under backends/spark starts a job except through `run`; a failed action raises a PipelineError.
 Never     : no facts and no rules.
@@ -10,7 +10,8 @@ Never     : no facts and no rules.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -35,6 +36,16 @@ class Jobs:
         self._number = 0
         self._group = self._name
         self.actions = 0
+        self._title = "tidelog"
+
+    @contextmanager
+    def named(self, title: str) -> Iterator[None]:
+        """Within this context, Spark's user interface calls jobs by what they are for."""
+        before, self._title = self._title, f"tidelog: {title}"
+        try:
+            yield
+        finally:
+            self._title = before
 
     @property
     def spark(self) -> SparkSession:
@@ -77,7 +88,7 @@ class Jobs:
         context = getattr(self.spark, "_sc", None)
         try:
             if context is not None:
-                context.setJobGroup(self._group, "tidelog")
+                context.setJobGroup(self._group, self._title)
             return action()
         except (PySparkException, Py4JError, OSError, AttributeError) as error:
             raise self._failure(error) from error

@@ -4,7 +4,8 @@ What      : `session` gives a SparkSession; `close` ends it if `session` started
 Idea      : one place for every setting, each with its reason, so that results and figures do not depend on who started
             Spark. Users who bring their own session keep their own settings.
 Invariant : a session that was there before is returned untouched and is never stopped.
-Never     : no rules and no facts here; no `sparkContext`, so that a Spark Connect session can be brought along.
+Never     : no rules and no facts here; nothing is asked of a session that is given, so that it may be one of Spark
+            Connect.
 """
 
 from __future__ import annotations
@@ -13,8 +14,10 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from weakref import WeakSet
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -23,11 +26,11 @@ from tidelog.backends.spark.cluster.java import use_java
 from tidelog.backends.spark.cluster.master import problem
 from tidelog.errors import PipelineError
 
-_STARTED_BY_US = "spark.tidelog.started"
+_own: WeakSet[SparkSession] = WeakSet()
+"""The sessions that were started here."""
 _QUIET_LOGS = Path(__file__).with_name("log4j2.properties")
 
 ALWAYS: Mapping[str, str] = {
-    _STARTED_BY_US: "true",
     "spark.ui.enabled": "false",  # no port is opened unless the user asks for it
     "spark.ui.showConsoleProgress": "false",  # our own progress goes to stderr
     "spark.sql.ansi.enabled": "true",  # overflow raises, it never wraps
@@ -39,28 +42,54 @@ ALWAYS: Mapping[str, str] = {
 
 
 def session(master: str = "local[*]", app: str = "tidelog", options: Mapping[str, str] | None = None) -> SparkSession:
-    """The active session if there is one, else a new one on `master`; `options` win over our settings."""
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        return active
-    wrong = problem(master)
+    """The session that is there, as it is, else a new one on `master`; `options` win over our settings.
+
+    A program that spark-submit has started runs where spark-submit says, with the settings that it was given.
+    """
+    there = running()
+    if there is not None:
+        return there
+    given = _submitted()
+    wrong = problem(master) if given is None else None
     if wrong is not None:
         raise PipelineError.of("E709", wrong[0], remedy=wrong[1])
-    if master.startswith("local"):
+    if given is None and master.startswith("local"):
         use_java()
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run in this environment, not in another one
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName(app).master(master)
-    for key, value in settings(master, options).items():
+    chosen = {"spark.app.name": app, "spark.master": master}
+    chosen |= settings((given or chosen).get("spark.master", master), options)
+    builder = SparkSession.builder
+    for key, value in (chosen | (given or {})).items():
         builder = builder.config(key, value)
     try:
-        return builder.getOrCreate()
+        made = builder.getOrCreate()
     except (PySparkException, Py4JError, ValueError) as error:
         raise PipelineError.of(
             "E709",
             f"Spark cannot be started on {master}: {cause(str(error)) or type(error).__name__}",
             remedy="check spark.master and spark.options; --verbose shows Spark's stack",
         ) from error
+    _own.add(made)
+    return made
+
+
+def running() -> SparkSession | None:
+    """The session of this thread, else the one that any part of this process has started."""
+    found = SparkSession.getActiveSession() or getattr(SparkSession, "_instantiatedSession", None)
+    if found is not None and getattr(found, "_sc", None) is not None and found._sc._jsc is None:
+        found = None  # it was stopped
+    if found is None and getattr(SparkContext, "_active_spark_context", None) is not None:
+        return SparkSession.builder.getOrCreate()  # somebody's context that has no session yet
+    return found
+
+
+def _submitted() -> dict[str, str] | None:
+    """The settings that spark-submit was given; None if it did not start this program."""
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        return None
+    SparkContext._ensure_initialized()
+    return dict(SparkConf().getAll())
 
 
 def settings(master: str, options: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -72,6 +101,7 @@ def settings(master: str, options: Mapping[str, str] | None = None) -> dict[str,
             "spark.driver.host": "127.0.0.1",  # no guess at host names, and no warning about the guess
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.shuffle.partitions": str(os.cpu_count() or 2),  # a round costs a task per partition
+            "spark.sql.adaptive.enabled": "false",  # with as many partitions as cores, it only adds a job per exchange
         }
     return chosen | dict(options or {})
 
@@ -83,5 +113,6 @@ def _stacks() -> str:
 
 def close(spark: SparkSession) -> None:
     """Stop a session that `session` started; leave any other alone."""
-    if spark.conf.get(_STARTED_BY_US, "false") == "true":
+    if spark in _own:
+        _own.discard(spark)
         spark.stop()

@@ -62,7 +62,8 @@ class FileStore:
         """Have executors write facts (columns of ids, `explicit`), in all orders that are wanted: one job."""
         leads = sorted(self._leads.get(name) or {0})
         parts = [Part(facts, width, lead) for lead in leads if lead < width]
-        first, *others = write(self._jobs, self.folder, parts or [Part(facts, width)], self.shards(size))
+        with self._jobs.named(f"write {name}"):
+            first, *others = write(self._jobs, self.folder, parts or [Part(facts, width)], self.shards(size))
         first.orders |= {lead: order for other in others for lead, order in other.orders.items()}
         for order in first.orders.values():
             first.owned(order)
@@ -94,7 +95,8 @@ class FileStore:
         """Have executors write one more order of a relation."""
         self.want(name, columns)
         part = Part(self.frame(segments), segments.width, columns[0])
-        (made,) = write(self._jobs, self.folder, [part], self.shards(segments.rows))
+        with self._jobs.named(f"write {name} in another order"):
+            (made,) = write(self._jobs, self.folder, [part], self.shards(segments.rows))
         order = segments.orders[columns[0]] = made.first
         segments.owned(order)
         return order

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +21,7 @@ import pyarrow.parquet as pq
 
 from tidelog.backends.spark.files.segments import place
 from tidelog.backends.spark.values.ids import Ids
+from tidelog.errors import PipelineError
 
 CACHE_BYTES = 64 << 20
 """About how many bytes of decoded row groups are kept."""
@@ -43,18 +45,20 @@ class Reader:
 
         The first column of `order` is among `names`; keys are distinct.
         """
-        file = self._file(address)
-        found = [file.schema.empty_table()]
-        for group, places in file.groups_with(order[0], names, keys):
-            table = self._group(address, file, group)
-            found.append(table.take(pa.array(_matching(table, order, names, keys[places]))))
-        return pa.concat_tables(found)
+        with _readable(address):
+            file = self._file(address)
+            found = [file.schema.empty_table()]
+            for group, places in file.groups_with(order[0], names, keys):
+                table = self._group(address, file, group)
+                found.append(table.take(pa.array(_matching(table, order, names, keys[places]))))
+            return pa.concat_tables(found)
 
     def whole(self, address: str) -> Iterator[pa.Table]:
         """All rows of a file, row group by row group, past the cache."""
-        file = self._file(address)
-        for group in range(file.parquet.num_row_groups):
-            yield file.parquet.read_row_group(group)
+        with _readable(address):
+            file = self._file(address)
+            for group in range(file.parquet.num_row_groups):
+                yield file.parquet.read_row_group(group)
 
     def close(self) -> None:
         """Forget everything."""
@@ -119,6 +123,20 @@ class _File:
             least = np.array([one.min for one in limits], np.int64)
             self._limits[name] = least, np.array([one.max for one in limits], np.int64)
         return self._limits[name]
+
+
+@contextmanager
+def _readable(address: str) -> Iterator[None]:
+    """What goes wrong with reading a file is said in our words."""
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise PipelineError.of(
+            "E710",
+            f"a file of the last version cannot be read: {reason}",
+            remedy=f"see after {address}, or open the last saved version",
+        ) from error
 
 
 def _matching(table: pa.Table, order: Sequence[str], names: Sequence[str], keys: Ids) -> Ids:

@@ -17,13 +17,14 @@ import numpy as np
 
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
+from tidelog.backends.spark.files.importing import imported
 from tidelog.backends.spark.files.row_files import write_rows
 from tidelog.backends.spark.files.segments import Segments, order_of, order_to_json
 from tidelog.backends.spark.files.texts import TextFiles
-from tidelog.backends.spark.large.cold import ColdRelation
+from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.values.constants import Constants
-from tidelog.state.far import FarRelation, StoredFar, StoredFiles
+from tidelog.state.far import FarRelation, StoredFar, StoredFiles, StoredRows
 
 
 class SavedFiles:
@@ -53,7 +54,9 @@ class SavedFiles:
         cold, segments = self._in_files()[relation]
         tags = segments.tags if cold.arity else ()
         target = f"{directory}/{name}"
-        return write_rows(self._jobs, cold.frame(self._jobs), self._constants.frame, tags, relation, version, target)
+        with self._jobs.named(f"save {relation}"):
+            facts, texts = cold.frame(self._jobs), self._constants.frame
+            return write_rows(self._jobs, facts, texts, tags, relation, version, target)
 
     def describe(self, known: set[str]) -> tuple[dict[str, Any], list[str]]:
         """What is needed to open the files again, and their addresses.
@@ -87,6 +90,17 @@ class SavedFiles:
             after[name] = ColdRelation(name, stored.arity, segments, rows, stored.size, overlay, distinct, rows)
         self._committed.relations = after
         self._forget()
+
+    def import_rows(self, rows: StoredRows) -> dict[str, int]:
+        """Have executors make files of relations from the rows of a state; how many facts each has."""
+        arities = {name: arity for name, (arity, _) in rows.relations.items()}
+        after = dict(self._committed.relations)
+        for name, facts in imported(self._jobs, self._constants, rows.paths, arities).items():
+            arity, size = rows.relations[name]
+            after[name] = rebased(self._jobs, self._files, name, arity, facts, size)
+        self._committed.relations = after
+        self._forget()
+        return {name: after[name].size for name in arities}
 
     def _overlay(self, stored: StoredFar) -> dict[tuple[int, ...], int]:
         """The facts that changed since the files were written."""

@@ -26,13 +26,15 @@ from tidelog.backends.spark.bulk.placement import home_column, homes
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Order, Segment, Segments
-from tidelog.backends.spark.files.writing import ROW_GROUP, grouped, runs, size_of, writer
+from tidelog.backends.spark.files.writing import grouped, runs, size_of, writer
 from tidelog.backends.spark.values.ids import Ids
 
 if TYPE_CHECKING:
     from tidelog.backends.spark.cluster.jobs import Jobs
 
 SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.string())])
+TEXT_GROUP = 1 << 11
+"""Rows of a row group: ids are hashes, so every text that is looked up is in another group, which is decoded whole."""
 SMALL, GATHERED = 100_000, 8
 """So many generations of at most so many texts are put together by the driver."""
 _KEY = ["id"]
@@ -66,10 +68,12 @@ class TextFiles:
         shards = self._store.shards()
         shard = home_column(F.col("id"), shards).alias("shard")
         rows = texts.distinct().select(F.lit(0).alias("part"), shard, "id", "text")
-        placed = rows.repartitionById(shards, F.col("shard")).sortWithinPartitions("shard", "id", "text")
+        placed = rows.repartitionById(shards, F.col("shard")).sortWithinPartitions("id", "text")
         task = _Add(self._store.folder, uuid.uuid4().hex, tuple(self.generations))
         files, clash = {}, None
-        for row in self._jobs.run(placed.mapInArrow(task, _FILE).toArrow).to_pylist():
+        with self._jobs.named("store texts"):
+            found = self._jobs.run(placed.mapInArrow(task, _FILE).toArrow)
+        for row in found.to_pylist():
             if row["one"] is not None:
                 clash = row["one"], row["other"]
             elif row["rows"]:
@@ -119,7 +123,7 @@ def _written(address: str, tables: Iterator[pa.Table]) -> Segment:
     rows = 0
     with writer(address, SCHEMA) as out:
         for group in grouped(tables):
-            out.write_table(group.select(["id", "text"]).cast(SCHEMA), ROW_GROUP)
+            out.write_table(group.select(["id", "text"]).cast(SCHEMA), TEXT_GROUP)
             rows += group.num_rows
     return Segment(address, rows, size_of(address))
 

@@ -51,7 +51,8 @@ def write(jobs: Jobs, folder: str, parts: Sequence[Part], shards: int) -> list[S
     width = max(part.width for part in parts)
     rows = reduce(DataFrame.unionAll, (_rotated(part, at, width, shards) for at, part in enumerate(parts)))
     keys = [f"k{at}" for at in range(width)]
-    placed = rows.repartitionById(shards, F.col("shard")).sortWithinPartitions("part", "shard", *keys)
+    home = F.col("part") * shards + F.col("shard")  # a partition for each file: then keys are all that is sorted by
+    placed = rows.repartitionById(len(parts) * shards, home).sortWithinPartitions(*keys)
     task = _Write(folder, uuid.uuid4().hex, tuple((part.width, part.lead) for part in parts))
     table = jobs.run(placed.mapInArrow(task, _FILE).toArrow)
     written: list[list[dict[str, object]]] = [[] for _ in parts]

@@ -56,6 +56,8 @@ class Working:
         self._tally: dict[View, int] = {}
         self._lease: Lease | None = None
         self._sets = 0
+        self._is_empty = not cold.size and not cold.overlay and changed is None
+        """Whether there are no facts yet; then given ones, which are distinct, meet no others."""
         self.columns, self.arity = cold.columns, cold.arity
         explicit = F.when(F.col("explicit"), F.lit(_marks(Mark.EXPLICIT | Mark.WAS_EXPLICIT))).otherwise(F.lit(0))
         marks = explicit.bitwiseOR(F.lit(_marks(Mark.OLD | Mark.NOW))).alias("marks")
@@ -67,10 +69,13 @@ class Working:
         self.frame = frame.withColumn("sets", F.lit(0).cast("long"))
 
     def include(self, facts: DataFrame) -> Selection:
-        """Given facts, added without marks where they are not there yet, as a set."""
+        """Given facts, which are distinct, added without marks where they are not there yet, as a set."""
         bit = self._bit()
         given = facts.select(*self.columns, F.lit(0).alias("marks"), F.lit(1 << bit).cast("long").alias("sets"))
-        self._merge(given)
+        if self._is_empty:
+            self._hold(given)
+        else:
+            self._merge(given)
         return Selection(self, bit)
 
     def select(self, view: View) -> Selection:
@@ -166,8 +171,12 @@ class Working:
 
     def _merge(self, more: DataFrame) -> None:
         merged = self.frame.unionAll(more).groupBy(*self.columns)
-        self._tally = {}
-        kept = frames.keep(self._jobs, merged.agg(F.bit_or("marks").alias("marks"), F.bit_or("sets").alias("sets")))
+        self._hold(merged.agg(F.bit_or("marks").alias("marks"), F.bit_or("sets").alias("sets")))
+
+    def _hold(self, facts: DataFrame) -> None:
+        """These are all facts from now on."""
+        self._tally, self._is_empty = {}, False
+        kept = frames.keep(self._jobs, facts)
         self.release()
         self._kept.append(kept)
         self.frame = kept

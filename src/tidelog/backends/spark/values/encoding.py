@@ -90,20 +90,21 @@ def check_shape(frame: DataFrame, relation: str, arity: int | None, types: tuple
 def encoded(
     jobs: Jobs, constants: Constants, frame: DataFrame, relation: str, types: tuple[str, ...] | None = None
 ) -> tuple[DataFrame, int]:
-    """The distinct facts as ids, kept, and about how many there are (repeated ones counted)."""
+    """The distinct facts as ids, and about how many there are (repeated ones counted); release them after use."""
     kinds = [field.dataType for field in frame.schema.fields]
     plain = frame.toDF(*(f"v{at}" for at in range(len(kinds))))
     if any(isinstance(kind, FloatType | DoubleType) for kind in kinds):
-        plain = _with_float_texts(plain, kinds)
+        plain = with_float_texts(plain, kinds)
     if not kinds:
         kept = frames.keep(jobs, plain.limit(1).select(F.lit(0).cast("long").alias("c0")))
         return kept, jobs.run(kept.count)
     columns = [_id(at, kind, types[at] if types else "any").alias(f"c{at}") for at, kind in enumerate(kinds)]
     texts = [_text(at, kind).alias(f"t{at}") for at, kind in enumerate(kinds)]
-    kept = frames.keep(jobs, plain.select(*columns, *texts).distinct())
-    size = _checked(jobs, kept, kinds, relation)
+    with jobs.named(f"read {relation}"):
+        kept = frames.keep(jobs, plain.select(*columns, *texts))  # distinct later, when texts need not move
+        size = _checked(jobs, kept, kinds, relation)
     constants.add(_texts(kept, kinds))
-    return frames.part(kept, frames.names(len(kinds))), size
+    return frames.part(kept, frames.names(len(kinds)), is_distinct=False), size
 
 
 def _checked(jobs: Jobs, kept: DataFrame, kinds: list[DataType], relation: str) -> int:
@@ -165,7 +166,7 @@ def _texts(kept: DataFrame, kinds: list[DataType]) -> DataFrame:
     return reduce(DataFrame.unionAll, parts)
 
 
-def _with_float_texts(frame: DataFrame, kinds: list[DataType]) -> DataFrame:
+def with_float_texts(frame: DataFrame, kinds: list[DataType]) -> DataFrame:
     """The frame with typed texts in place of floats."""
     floats = tuple(f"v{at}" for at, kind in enumerate(kinds) if isinstance(kind, FloatType | DoubleType))
     shape = ", ".join(

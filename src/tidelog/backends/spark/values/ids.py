@@ -77,6 +77,11 @@ def of_string_column(column: Column) -> Column:
     return _hashed(F.concat(F.lit("s"), column), STRING)
 
 
+def of_term_column(column: Column) -> Column:
+    """The ids of a column of texts of RDF terms."""
+    return _hashed(F.concat(F.lit("t"), column), STRING)
+
+
 def of_integer_column(column: Column) -> Column:
     """The ids of a column of integers."""
     whole = column.cast("long")
