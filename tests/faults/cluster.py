@@ -4,8 +4,9 @@ What      : `python -m tests.faults.cluster WAY KILLS` starts two executors (`lo
             engine on Spark and to one in this process, kills an executor with `kill -9` while a job of an update
             runs, every second time, and prints what came of it, a line of JSON per update; at last
             it stops the session under the engines.
-Idea      : WAY forces how the engine works on small data: `paged` looks everything up through Spark, `bulk` derives
-            every stage where its facts are, `blocks` is `paged` without table files and loses both executors at once.
+Idea      : WAY forces how the engine works on small data: `paged` keeps every relation in files that executors
+            write, `bulk` derives every stage where its facts are, `blocks` is `paged` without files and loses both
+            executors at once.
 Invariant : after every update the facts equal those of the other engine, or an error was raised that has a code and
             the facts are those of the version before; then the update is applied again.
 """
@@ -136,7 +137,7 @@ def main() -> None:
     if way == "blocks":
         spark.conf.set(SETTING, "")
     try:
-        with driver(spark, BULK if way == "bulk" else PAGED, partitions=2):
+        with driver(spark, BULK if way == "bulk" else {**PAGED, "written": 0}, partitions=2):
             engine = follow(spark, kills, victims=2 if way == "blocks" else 1)
         stop(spark, engine)
     finally:

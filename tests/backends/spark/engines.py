@@ -2,7 +2,7 @@
 
 What      : `driver` sets how much the driver may hold while a test runs; the others ask Spark what it holds.
 Idea      : `PAGED` brings nothing as a whole and forgets everything after each update, so that every look-up goes to
-            Spark; `BULK` lets nothing be small, so that every stage is derived where its facts are.
+            files; `BULK` lets nothing be small, so that every stage is derived where its facts are.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 HELD: Mapping[str, int] = {}
 PAGED: Mapping[str, int] = {"relation": 0, "kept": 0, "overlay": 0}
-BULK: Mapping[str, int] = {"relation": 0, "kept": 0, "overlay": 0, "change": 0, "facts": 1}
+BULK: Mapping[str, int] = {"relation": 0, "kept": 0, "overlay": 0, "change": 0, "facts": 1, "written": 0}
 
 
 @contextmanager

@@ -70,7 +70,7 @@ class SparkStore:
     def __init__(self, jobs: Jobs, capacity: Capacity, constants: Constants | None = None) -> None:
         self._jobs = jobs
         self.capacity = capacity
-        self.files = FileStore.of(jobs)
+        self.files = FileStore.of(jobs, capacity.written)
         self.constants = constants or Constants(jobs, Dictionary(), self.files)
         self.committed = Committed(jobs, self.constants, self.files)
         self.supply = DriverSupply(self.committed, capacity)

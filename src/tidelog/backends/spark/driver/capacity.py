@@ -20,7 +20,7 @@ class Capacity:
 
     Relations of up to `relation` facts come as a whole; `facts` in all may be there during an update, and `kept`
     between updates; a change of more than `change` facts of one relation is large; `overlay` changed facts of a
-    relation wait before they move to Spark.
+    relation wait before they go into its files, which the driver writes itself up to `written` facts.
     """
 
     relation: int = 20_000
@@ -28,6 +28,7 @@ class Capacity:
     kept: int = 1_000_000
     change: int = 50_000
     overlay: int = 5_000
+    written: int = 200_000
 
     @staticmethod
     def of(spark: SparkSession) -> Capacity:

@@ -22,7 +22,7 @@ from tidelog.backends.spark.bulk.placement import homes
 from tidelog.backends.spark.cluster import frames, table_files
 from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Order, Segments
-from tidelog.backends.spark.files.writing import Part, read, write
+from tidelog.backends.spark.files.writing import Part, read, write, write_here
 from tidelog.backends.spark.values.ids import Ids
 
 if TYPE_CHECKING:
@@ -35,17 +35,19 @@ SHARD = 2_000_000
 class FileStore:
     """The files of one engine."""
 
-    def __init__(self, jobs: Jobs, folder: str) -> None:
+    def __init__(self, jobs: Jobs, folder: str, most_here: int = 0) -> None:
         self._jobs = jobs
         self.folder = folder
+        self.most_here = most_here
+        """Relations of up to so many facts are written by the driver."""
         self.reader = Reader()
         self._leads: dict[str, set[int]] = {}
 
     @staticmethod
-    def of(jobs: Jobs) -> FileStore | None:
+    def of(jobs: Jobs, most_here: int) -> FileStore | None:
         """A store in the folder that every executor reaches; None if no such folder is known."""
         where = table_files.folder(jobs.spark)
-        return None if where is None else FileStore(jobs, f"{where.rstrip('/')}/store")
+        return None if where is None else FileStore(jobs, f"{where.rstrip('/')}/store", most_here)
 
     def want(self, relation: str, columns: Iterable[int]) -> None:
         """From now on this relation is written in orders that look up these columns."""
@@ -60,10 +62,20 @@ class FileStore:
 
     def relation(self, name: str, facts: DataFrame, width: int, size: int = 0) -> Segments:
         """Have executors write facts (columns of ids, `explicit`), in all orders that are wanted: one job."""
-        leads = sorted(self._leads.get(name) or {0})
-        parts = [Part(facts, width, lead) for lead in leads if lead < width]
+        parts = [Part(facts, width, lead) for lead in self._wanted(name, width)]
         with self._jobs.named(f"write {name}"):
-            first, *others = write(self._jobs, self.folder, parts or [Part(facts, width)], self.shards(size))
+            return self._owned(write(self._jobs, self.folder, parts, self.shards(size)))
+
+    def relation_here(self, name: str, facts: Ids, explicit: Array) -> Segments:
+        """As `relation`, of few facts that are on the driver: no job."""
+        return self._owned(write_here(self.folder, facts, explicit, self._wanted(name, facts.shape[1])))
+
+    def _wanted(self, name: str, width: int) -> list[int]:
+        return [lead for lead in sorted(self._leads.get(name, ())) if lead < width] or [0]
+
+    def _owned(self, orders: list[Segments]) -> Segments:
+        """Several orders of one relation as one, whose files are this engine's."""
+        first, *others = orders
         first.orders |= {lead: order for other in others for lead, order in other.orders.items()}
         for order in first.orders.values():
             first.owned(order)

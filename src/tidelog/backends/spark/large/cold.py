@@ -105,6 +105,8 @@ class ColdRelation:
 
     def compacted(self, jobs: Jobs, store: FileStore | None) -> ColdRelation:
         """The same facts without an overlay; columns are counted anew only when there are twice as many facts."""
+        if store is not None and max(self.size, self.based) <= store.most_here and not isinstance(self.base, DataFrame):
+            return self._compacted_here(store)
         if store is not None or (self.based and self.size > 2 * self.measured):
             return rebased(jobs, store, self.name, self.arity, self.frame(jobs), self.size)
         present = np.array([fact for fact, state in self.overlay.items() if state != GONE], np.int64)
@@ -120,6 +122,17 @@ class ColdRelation:
             distinct=tuple(map(max, known, fresh)),
         )
 
+    def _compacted_here(self, store: FileStore) -> ColdRelation:
+        """The same facts without an overlay, written by the driver."""
+        present = {fact: state for fact, state in self.overlay.items() if state != GONE}
+        facts = np.array(list(present), np.int64).reshape(-1, self.width)
+        explicit = np.array([state == EXPLICIT for state in present.values()], np.bool_)
+        if isinstance(self.base, Segments):
+            rows, flags = store.rows(self.name, self.base, (), facts[:0])
+            stays = ~self.is_overlaid(rows)
+            facts, explicit = np.concatenate([rows[stays], facts]), np.concatenate([flags[stays], explicit])
+        return _of_files(self.name, self.arity, store.relation_here(self.name, facts, explicit))
+
 
 def rebased(
     jobs: Jobs, store: FileStore | None, name: str, arity: int, facts: DataFrame, size: int = 0
@@ -130,8 +143,7 @@ def rebased(
     """
     width = max(arity, 1)
     if store is not None:
-        made = store.relation(name, facts, width, size)
-        return ColdRelation(name, arity, made, made.rows, made.rows, distinct=made.distinct, measured=made.rows)
+        return _of_files(name, arity, store.relation(name, facts, width, size))
     columns = frames.names(width)
     kept = frames.keep(jobs, facts.select(*columns, "explicit"))
     counts = [F.count(F.lit(1)).alias("size")]
@@ -139,6 +151,10 @@ def rebased(
     row = jobs.run(lambda: kept.agg(*counts).toArrow()).to_pylist()[0]
     distinct = tuple(row[f"d{column}"] for column in columns)
     return ColdRelation(name, arity, kept, row["size"], row["size"], distinct=distinct, measured=row["size"])
+
+
+def _of_files(name: str, arity: int, made: Segments) -> ColdRelation:
+    return ColdRelation(name, arity, made, made.rows, made.rows, distinct=made.distinct, measured=made.rows)
 
 
 def tags_of(jobs: Jobs, facts: DataFrame, columns: list[str]) -> list[int]:
