@@ -1,8 +1,8 @@
 """The Spark backend beside other ways of doing the same: `make bench-spark`.
 
 What      : all contenders of spark_cases.py on closure, LUBM-like data of growing size and rule set 2; recursive SQL;
-            the stream of spark_stream.py; bulk work on one core, two cores and two executors. A table on stdout,
-            `results/spark.json` and `results/spark.svg`.
+            the stream of spark_stream.py; a bill of materials at size (spark_size.py); bulk work on one core, two cores
+            and two executors. A table on stdout, `results/spark.json` and `results/spark.svg`.
 Idea      : a part is a process of its own with a session of its own; within a part everything is measured side by
             side.
 Invariant : results are written after every part, so that a run that is stopped leaves what it has measured.
@@ -27,7 +27,7 @@ from tidelog.backends.spark.cluster.session import close, session
 RESULTS = Path(__file__).parent / "results" / "spark.json"
 CASES = ("closure", "lubm1", "lubm5", "lubm10", "lubm20", "rs2", "sql")
 MASTERS = {"1 core": "local[1]", "2 cores": "local[2]", "2 executors": "local-cluster[2,1,1024]"}
-PARTS = ("contenders", "stream", *MASTERS)
+PARTS = ("contenders", "stream", "size", *MASTERS)
 
 
 def contenders(names: list[str]) -> list[dict[str, object]]:
@@ -83,6 +83,8 @@ def main() -> None:
     for name in options.parts:
         say(f"--- {name}")
         command = [sys.executable, "-m", "benchmarks.spark", "--part", name, "--cases", *options.cases]
+        if name == "size":
+            command = [sys.executable, "-m", "benchmarks.spark_size"]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         found[name] = json.loads(done.stdout.splitlines()[-1])
         found["load"] = {**found.get("load", {}), name: round(os.getloadavg()[1], 1)}

@@ -27,6 +27,8 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
         whole = stream["update by recomputation / update"]
         yield f"update by recomputation / update: {whole['seconds']} in seconds, {whole['cpu']} in processor seconds"
         yield f"around update: {stream['around update']}"
+    for step, figures in found.get("size", {}).items():
+        yield f"at size, {step}: {figures}"
     for name in ("1 core", "2 cores", "2 executors"):
         for row in found.get(name, {}).get("rows", ()):
             yield f"{name}: {row['case']} {row['bulk']}, {found[name]['megabytes per core']} MB per core"
