@@ -20,6 +20,7 @@ from tidelog import Engine
 from tidelog.backends.spark.driver.supply import DriverSupply
 from tidelog.errors import StateError, TidelogError
 from tidelog.state import reading
+from tidelog.state.failpoints import FailpointError, raising
 from tidelog.state.far import FOLDER
 from tidelog.state.log import StateLog
 from tidelog.state.reading import read_state
@@ -127,6 +128,22 @@ def test_forgetting_removes_the_files_that_only_old_versions_need(spark: SparkSe
         assert facts(Engine.open(tmp_path / "state", backend="spark", spark=spark)) == facts(engine)
         with pytest.raises(StateError, match=r"forgotten|not stored|damaged"):
             Engine.open(tmp_path / "state", version=1, backend="spark", spark=spark)
+
+
+def test_a_save_that_fails_leaves_nothing_behind(spark: SparkSession, tmp_path: Path) -> None:
+    """The first one, and one whose relations are in new files; what was saved before stays, and saving again works."""
+    state = tmp_path / "state"
+    with driver(spark, PAGED, partitions=2):
+        engine = loaded(spark)
+        for _ in range(2):
+            before = {path.name for path in state.rglob("*.*")} - {"_tidelog.lock"} if state.exists() else set()
+            with raising("files-written"), pytest.raises(FailpointError):
+                engine.save(state)
+            assert {path.name for path in state.rglob("*.*")} - {"_tidelog.lock"} == before
+            engine.save(state)
+            engine.apply(insert={"edge": [("d", "f")]})
+        engine.save(state)
+        assert facts(Engine.open(state, backend="spark", spark=spark)) == facts(engine)
 
 
 def test_a_missing_or_cut_file_is_said_when_the_state_is_opened(spark: SparkSession, tmp_path: Path) -> None:
