@@ -20,7 +20,6 @@ KNOWN_ELSEWHERE = {
     "mapInArrow": "PySpark's; the tasks that it runs are in another module than the call",
     "neg": "how unary minus is called inside; nobody writes it",
     "sources.edge.format": "a key of a user's pipeline file",
-    "sparkContext": "PySpark's; named because it is not used",
     "unique": "NumPy's; named because it is not used",
 }
 """Back-quoted names that are not in the code around them, each with the reason."""
