@@ -71,6 +71,15 @@ def test_a_future_has_the_change_and_can_be_awaited() -> None:
     engine.verify()
 
 
+def test_a_submitted_update_is_profiled_where_it_is_submitted() -> None:
+    """The thread that works on it knows what the one that submits has asked for."""
+    engine = tl.Engine(RULES)
+    with tl.profiling():
+        change = engine.submit(insert={"edge": CHAIN}).result()
+    assert change.stats.costs
+    assert not engine.submit(insert={"edge": [(90, 91)]}).result().stats.costs
+
+
 def test_an_update_object_can_be_submitted() -> None:
     """As read from a file or a stream."""
     engine = tl.Engine(RULES)

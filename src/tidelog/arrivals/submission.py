@@ -12,6 +12,7 @@ Never     : nothing is stored, and nothing waits here (line.py).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -55,6 +56,8 @@ class Submission:
     times_stopped: int = 0
     times_overtaken: int = 0
     """How many urgent updates went first while it waited."""
+    context: Context = field(default_factory=copy_context)
+    """The context of the thread that submitted it, in which it is worked on (`tidelog.profiling`)."""
     book: RuleBook | None = None
     """The rules in force after it, if it changes rules."""
     overtaken_by: list[Submission] = field(default_factory=list)

@@ -209,7 +209,7 @@ class Worker:
         joins = self._hall.merges() and not is_urgent and not any(one.is_alone for one in group)
         running = Running(self.line, self._hall, group, joins=joins)
         try:
-            change = self._hall.transact(list(in_order(group)), running)
+            change = group[0].context.run(self._hall.transact, list(in_order(group)), running)
         except StandAsideError:
             self._stopped(group)
         except BaseException as error:
