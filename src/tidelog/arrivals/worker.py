@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from threading import Thread, current_thread
-from time import perf_counter
+from time import perf_counter, sleep
 
 from tidelog.arrivals.line import Line
 from tidelog.arrivals.submission import MOST_STOPS, Submission
@@ -194,6 +194,7 @@ class Worker:
                 group = self.line.next_group(merges=self._hall.merges())
                 if group:
                     self.settle(group)
+                    sleep(0)  # so that a thread that waits for its turn, to save or to verify, gets one
                     continue
                 with self.line.changed:
                     if not self.line.waiting and not self.line.changed.wait_for(lambda: self.line.waiting, _LINGER):
