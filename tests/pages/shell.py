@@ -6,6 +6,7 @@ Invariant : the committed page is what `page` gives (tests/pages/test_pages.py);
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 
 from tidelog.console.session import Session
@@ -29,6 +30,12 @@ LINES = (
     "-step",
     ".verify",
 )
+PROOF = (
+    '.explain path("home", "island")',
+    '-edge("station", "harbour")',
+    '.why path("home", "island")',
+    '.whynot path("home", "island")',
+)
 
 OPENING = """# The shell
 
@@ -45,10 +52,12 @@ The same as text, to copy from:
 _CHARACTER, _LINE, _MARGIN, _MOST = 8.4, 19.0, 22.0, 110
 
 
-def session() -> list[tuple[str, str]]:
-    """What is typed, and what is answered."""
+def session(typed: Sequence[str] = LINES, begun: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """What is typed, and what is answered; `begun` is typed before, unseen."""
     shell = Session(Engine())
-    return [(line, shell.run(line)) for line in LINES]
+    for line in begun:
+        shell.run(line)
+    return [(line, shell.run(line)) for line in typed]
 
 
 def page() -> str:
@@ -58,11 +67,21 @@ def page() -> str:
 
 
 def picture() -> str:
-    """The session as SVG, without scripts and without fonts to fetch."""
-    lines = [part for line, answer in session() for part in (f"{PROMPT}{line}", *answer.splitlines())]
+    """The session as a picture."""
+    return drawn(session())
+
+
+def proof() -> str:
+    """Why, and why not, as a picture for the README."""
+    return drawn(session(PROOF, LINES[:5]))
+
+
+def drawn(said: Sequence[tuple[str, str]]) -> str:
+    """A session as SVG, without scripts and without fonts to fetch."""
+    lines = [part for line, answer in said for part in (f"{PROMPT}{line}", *answer.splitlines())]
     width = 2 * _MARGIN + _CHARACTER * min(max(map(len, lines)), _MOST)
     height = 2 * _MARGIN + 34 + _LINE * len(lines)
-    drawn = [
+    parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
         f'height="{height:.0f}" role="img" aria-label="A session of tidelog shell">',
         "<style>text { font: 14px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; fill: #e2e8f0; "
@@ -79,5 +98,5 @@ def picture() -> str:
         if line.startswith(PROMPT):
             typed = escape(line.removeprefix(PROMPT))
             text = f'<tspan class="prompt">{PROMPT}</tspan><tspan class="typed">{typed}</tspan>'
-        drawn.append(f'<text xml:space="preserve" x="{_MARGIN}" y="{top:.0f}">{text}</text>')
-    return "\n".join([*drawn, "</svg>", ""])
+        parts.append(f'<text xml:space="preserve" x="{_MARGIN}" y="{top:.0f}">{text}</text>')
+    return "\n".join([*parts, "</svg>", ""])

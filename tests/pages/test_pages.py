@@ -9,7 +9,12 @@ import pytest
 from tests.house.sources import ROOT
 from tests.pages import mistakes, shell
 
-PAGES = {"mistakes.md": mistakes.page, "shell.md": shell.page, "pictures/shell.svg": shell.picture}
+PAGES = {
+    "mistakes.md": mistakes.page,
+    "shell.md": shell.page,
+    "pictures/shell.svg": shell.picture,
+    "pictures/proof.svg": shell.proof,
+}
 TASKS = sorted((ROOT / "docs" / "tasks").glob("*.md"))
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
