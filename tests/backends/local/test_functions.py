@@ -5,6 +5,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tidelog.backends.local.constants import function_kernels as kernels
 from tidelog.backends.local.constants import functions
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.errors import EvaluationError
@@ -181,3 +182,23 @@ def test_many_rows_are_computed_by_kernels():
         expected = [definition.apply(function, row) for row in rows]
         assert fact_identity(applied(function, rows)) == fact_identity(expected)
     assert aggregated("mean", [left]) == [sum(left) / len(left)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 7, 64, 1001])
+@pytest.mark.parametrize("shape", ["rising", "falling", "equal", "pipe", "mixed"])
+def test_selection_finds_what_sorting_finds(count, shape):
+    """In the orders that are bad for a careless choice of pivots; and floats keep their order as integers."""
+    rising = np.arange(count, dtype=np.int64) - count // 2
+    numbers = {
+        "rising": rising,
+        "falling": rising[::-1],
+        "equal": np.full(count, 7),
+        "pipe": np.concatenate([rising[::2], rising[1::2][::-1]]),
+        "mixed": (rising * 7919) % 31,
+    }[shape]
+    for place in {0, count // 2, count - 1}:
+        assert kernels.select(np.array(numbers, np.int64), place) == np.sort(numbers)[place]
+    floats = np.sort(np.array([*(numbers / 3), -1e300, 1e300, 5e-324, -5e-324]) + 0.0)
+    ordered = [kernels.as_ordered(int(bits)) for bits in floats.view(np.int64)]
+    assert ordered == sorted(ordered)
+    assert [kernels.as_ordered(one) for one in ordered] == floats.view(np.int64).tolist()

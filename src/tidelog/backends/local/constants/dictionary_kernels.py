@@ -240,7 +240,7 @@ def encode_dense(
         value = values[position]
         remembered = known[np.uint64(value - low)]
         if remembered == 0:
-            found = scalar_insert(KIND_INT, value, kinds, payloads, table, counters)
+            found = scalar_insert(np.int8(KIND_INT), value, kinds, payloads, table, counters)
             if found == NO_ROOM:
                 return position
             remembered = found + 1
@@ -291,7 +291,7 @@ def encode_strings(
 def lookup_scalars(kind: Int, values: Array, out: Array, kinds: Array, payloads: Array, table: Array) -> None:
     """The ids of values of one kind, UNKNOWN for those that have none."""
     for position in range(values.size):
-        out[position] = scalar_id(kind, values[position], kinds, payloads, table)
+        out[position] = scalar_id(np.int8(kind), values[position], kinds, payloads, table)
 
 
 @compiled
@@ -309,7 +309,7 @@ def lookup_strings(
     """The ids of strings or terms, UNKNOWN for those that have none."""
     for position in range(bounds.size - 1):
         start, stop = bounds[position], bounds[position + 1]
-        out[position] = string_id(kind, data, start, stop, kinds, payloads, table, heap, offsets)
+        out[position] = string_id(np.int8(kind), data, start, stop, kinds, payloads, table, heap, offsets)
 
 
 @compiled

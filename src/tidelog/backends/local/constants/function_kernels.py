@@ -26,6 +26,8 @@ _INT_MAX = np.int64(2**63 - 1)
 _EXACT = np.int64(2**53)
 _HALF = np.int64(2**31)
 _LOW = np.int64(2**32 - 1)
+_STEP, _SHIFT, _UPPER = np.uint64(6364136223846793005), np.uint64(1442695040888963407), np.uint64(33)
+"""Knuth's generator of pseudo-random numbers (MMIX), of which the upper bits are good."""
 
 
 @compiled
@@ -137,7 +139,7 @@ def arithmetic(
 ) -> None:
     """`left function right` for every pair of ids; pairs left to language/values.py are marked in `deferred`."""
     for position in range(lefts.size):
-        left, right = lefts[position], rights[position]
+        left, right = np.int64(lefts[position]), np.int64(rights[position])
         if kinds[left] == KIND_INT and kinds[right] == KIND_INT:
             sure, result = whole(function, payloads[left], payloads[right])
             out_kinds[position] = KIND_INT
@@ -196,7 +198,8 @@ def order_of_bytes(heap: Array, start: Int, stop: Int, other_start: Int, other_s
 def orders(lefts: Array, rights: Array, kinds: Array, payloads: Array, heap: Array, offsets: Array, out: Array) -> None:
     """`order` for every pair of ids."""
     for position in range(lefts.size):
-        out[position] = order(lefts[position], rights[position], kinds, payloads, heap, offsets)
+        left, right = np.int64(lefts[position]), np.int64(rights[position])
+        out[position] = order(left, right, kinds, payloads, heap, offsets)
 
 
 @compiled
@@ -213,9 +216,9 @@ def extremes(
 ) -> None:
     """The least (wanted LESS) or greatest id of every group; of an int and an equal float the int."""
     for group in range(bounds.size - 1):
-        best = values[bounds[group]] if bounds[group] < bounds[group + 1] else -1
+        best = np.int64(values[bounds[group]]) if bounds[group] < bounds[group + 1] else np.int64(-1)
         for position in range(bounds[group] + 1, bounds[group + 1]):
-            value = values[position]
+            value = np.int64(values[position])
             found = order(value, best, kinds, payloads, heap, offsets)
             if found == NO_ORDER:
                 deferred[group] = True
@@ -237,18 +240,58 @@ def total(values: Array, start: Int, stop: Int, payloads: Array) -> tuple[bool, 
     return bool(-_HALF <= high < _HALF), (high << 32) | (low & _LOW)
 
 
+@compiled
+def as_ordered(payload: Int) -> Int:
+    """The bits of a float as an integer, so that integers are ordered as their floats are; it is its own inverse."""
+    return payload ^ (payload >> 63 & _INT_MAX)
+
+
+@compiled
+def select(numbers: Array, wanted: Int) -> Int:
+    """The number that would stand at a place if the numbers were sorted; smaller ones are then before it.
+
+    Hoare's selection: parts that cannot hold the place are left out, so this takes time in proportion to the length.
+    Pivots are drawn by a fixed generator, so that no order in which numbers usually come is a bad one.
+    """
+    low, high, drawn = np.int64(0), np.int64(numbers.shape[0] - 1), np.uint64(1)
+    while low < high:
+        drawn = drawn * _STEP + _SHIFT
+        pivot = numbers[low + np.int64((drawn >> _UPPER) % np.uint64(high - low + 1))]
+        left, right = low, high
+        while left <= right:
+            while numbers[left] < pivot:
+                left += 1
+            while numbers[right] > pivot:
+                right -= 1
+            if left <= right:
+                numbers[left], numbers[right] = numbers[right], numbers[left]
+                left += 1
+                right -= 1
+        if wanted <= right:
+            high = right
+        elif wanted >= left:
+            low = left
+        else:
+            break
+    return numbers[wanted]
+
+
 @allocating
 def middle(values: Array, start: Int, stop: Int, payloads: Array, kind: Int) -> Float:
     """The median of numbers of one kind; NaN if the two middle numbers have no sum of their kind."""
-    ordered = np.empty(stop - start, np.int64)
+    numbers = np.empty(stop - start, np.int64)
     for position in range(start, stop):
-        ordered[position - start] = payloads[values[position]]
-    first, second = (stop - start - 1) // 2, (stop - start) // 2
+        payload = payloads[values[position]]
+        numbers[position - start] = as_ordered(payload) if kind == KIND_FLOAT else payload
+    second = select(numbers, np.int64((stop - start) // 2))
+    first = second
+    if (stop - start) % 2 == 0:
+        first = numbers[0]
+        for position in range(1, (stop - start) // 2):
+            first = max(first, numbers[position])
     if kind == KIND_FLOAT:
-        numbers = np.sort(ordered.view(np.float64))
-        return (numbers[first] + numbers[second]) / 2.0
-    ordered.sort()
-    sure, both = whole(ADD, ordered[first], ordered[second])
+        return (as_float(as_ordered(first)) + as_float(as_ordered(second))) / 2.0
+    sure, both = whole(np.int64(ADD), first, second)
     return np.float64(both) / 2.0 if sure else math.nan
 
 

@@ -110,7 +110,7 @@ def _prove_all(
             counts[i] = UNFINISHED
             continue
         written, is_done, looked[order[i]] = _run_one(
-            waiting[:left], parts[order[i]], arrays, chosen, 1, fuel, table, scratch
+            waiting[:left], parts[order[i]], arrays, chosen, np.int64(1), fuel, table, scratch
         )
         fuel -= looked[order[i]]
         for at in range(written):

@@ -63,9 +63,9 @@ def _look_up(driving: Array, start: Int, column: Int, code: Array, at: Int, last
     slots, room, links = code[at + SLOTS], code[at + ROOM], code[at + LINKS]
     marks, rows, arity = code[at + MARKS], code[at + ROWS], code[at + ARITY]
     for i in range(count):
-        fetch64(slots, home(hash_one(driving[start + i, column]), room))
+        fetch64(slots, home(hash_one(np.int64(driving[start + i, column])), room))
     for i in range(count):
-        lasts[i] = find_one(slots, room, driving[start + i, column])
+        lasts[i] = find_one(slots, room, np.int64(driving[start + i, column]))
         fetch32(links, max(lasts[i], 0))
     for i in range(count):
         if lasts[i] != -1:

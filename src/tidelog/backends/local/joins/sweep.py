@@ -64,7 +64,7 @@ def _sweep(
             found = relation_kernels.find_rows(
                 heads, rows, marks, slots, counters, journal, how[_CARE], how[_WANT], how[_FOUND], reached[stop:], ahead
             )
-        relation_kernels.mark_rows(going, marks, counters, journal, 0, how[_AFTER])
+        relation_kernels.mark_rows(going, marks, counters, journal, np.int64(0), how[_AFTER])
         for i in range(order.shape[0]):
             totals[i] += counts[i]
         start, stop = stop, stop + found

@@ -45,7 +45,7 @@ def _first_rounds(facts: Array, slots: Int, room: Int, links: Int, cells: Array,
     """The least round in which each fact has a count, NEVER if none."""
     for i in range(facts.shape[0]):
         least = NEVER
-        end = find_one(slots, room, facts[i])
+        end = find_one(slots, room, np.int64(facts[i]))
         cell = np.int64(-1) if end == -1 else load32(links, end)
         while cell != -1:
             if counts[cell] > 0 and cells[cell, 1] < least:

@@ -73,7 +73,7 @@ def store_rows(
                 enter(slots, place, ahead[at - start], row)
             hits = _collect(row, marks, counters, journal, care, want, add, found, hits)
         for i in range(indexes.shape[0]):
-            link_all(indexes[i], rows.ctypes.data, rows.shape[1], first, counters[COUNT])
+            link_all(indexes[i], np.int64(rows.ctypes.data), rows.shape[1], first, counters[COUNT])
     return hits
 
 
@@ -98,7 +98,7 @@ def store_new_rows(
     else:
         count = append_rows(table, rows, slots, first, ahead)
     for i in range(indexes.shape[0]):
-        link_all(indexes[i], rows.ctypes.data, arity, first, count)
+        link_all(indexes[i], np.int64(rows.ctypes.data), arity, first, count)
     start = counters[JOURNALLED]
     for i in range(count - first):
         marks[first + i] = np.uint16(add) | TOUCHED
