@@ -83,7 +83,7 @@ def test_a_small_engine_leaves_what_is_heavy_alone(command, tmp_path):
 import pathlib, sys
 import tidelog as tl
 folder = pathlib.Path({str(tmp_path)!r})
-heavy = {{"pandas", "numba", "lark", "rich", "deltalake", "pyarrow.parquet"}}
+heavy = {{"pandas", "numba", "lark", "rich", "deltalake", "pyarrow.parquet", "pyarrow.fs"}}
 {command}
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
-import pyarrow.fs
 
 from tidelog.state.rows import Numbers
 
@@ -173,10 +172,12 @@ def _link(address: str, folder: Path) -> None:
     target = folder / address.rsplit("/", 1)[-1]
     if target.exists():
         return
+    from pyarrow import fs  # not at the top: every engine would load clients of four clouds, 10 MB
+
     if "://" in address and not address.startswith("file:"):
-        pyarrow.fs.copy_files(address, target.as_uri())
+        fs.copy_files(address, target.as_uri())
         return
-    source = pyarrow.fs.FileSystem.from_uri(address)[1] if address.startswith("file:") else address
+    source = fs.FileSystem.from_uri(address)[1] if address.startswith("file:") else address
     try:
         os.link(source, target)
     except OSError:  # another disk, or one that knows no links
