@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidelog.backends.spark.files import reading
 from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Order, Segment
 from tidelog.backends.spark.files.sketch import Sketch
@@ -30,6 +31,7 @@ def search(rows: set[tuple[int, ...]], columns: tuple[int, ...], keys: set[tuple
     wanted=st.lists(st.tuples(*[st.integers(-3, 3)] * 3), min_size=1, max_size=8),
     columns=st.sampled_from([(0,), (1,), (0, 1), (1, 0), (0, 2), (2, 1), (0, 1, 2)]),
     lead=st.integers(0, 2),
+    few=st.sampled_from([0, 64]),
 )
 def test_a_look_up_finds_what_a_search_finds(
     tmp_path_factory: pytest.TempPathFactory,
@@ -37,6 +39,7 @@ def test_a_look_up_finds_what_a_search_finds(
     wanted: list[tuple[int, int, int]],
     columns: tuple[int, ...],
     lead: int,
+    few: int,
 ) -> None:
     """Any order, any set of columns that has its leading one; keys repeat in the leading column, and may be absent."""
     if lead not in columns:
@@ -47,7 +50,9 @@ def test_a_look_up_finds_what_a_search_finds(
     keys = sorted({tuple(key[column] for column in columns) for key in wanted})
     order = [f"c{column}" for column in segments.first.columns(3)]
     names = [f"c{column}" for column in columns]
-    found = Reader().find(segments.files[0].address, order, names, np.array(keys, np.int64))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(reading, "_FEW", few)
+        found = Reader().find(segments.files[0].address, order, names, np.array(keys, np.int64))
     table = found.select(["c0", "c1", "c2"]).to_pydict()
     seen = list(zip(*table.values()))
     assert len(seen) == len(set(seen))
