@@ -2,9 +2,10 @@
 
 What      : `SPARK_PRICES`, in the unit of maintenance/prices.py: a derivation on the driver, 0.02 microseconds.
 Idea      : strategies run on the driver with the kernels of the local backend, so calls, rounds and facts have its
-            prices. Two things are other: facts that are not on the driver are brought by a job, and a stage that is
-            derived anew is brought as a whole or derived in bulk.
-Invariant : a job is charged when it is made, not for every round: a round whose facts are on the driver needs none.
+            prices. Two things are other: where relations are no files, facts that are not on the driver are brought
+            by a job, and a stage that is derived anew is brought as a whole or derived in bulk.
+Invariant : a job is charged when it is made, not for every round: a round whose facts are on the driver, or in files,
+            needs none.
 
 How the figures were found (pyspark 4.3, `local[2]`, warm; divide by 0.02 microseconds):
 
