@@ -64,6 +64,15 @@ def test_facts_from_a_dataframe_can_be_deleted_as_rows(spark: SparkSession) -> N
             assert change.stats.no_ops == wanted.stats.no_ops == 1
 
 
+def test_a_constant_that_spark_and_the_driver_know_repeats_no_fact(spark: SparkSession) -> None:
+    """Its text was stored by executors and waited on the driver, too: a join with all texts gave facts twice."""
+    with driver(spark, {"relation": 0, "overlay": 100, "change": 1}, partitions=2):
+        engine = Engine("path(x, y) :- edge(x, y).", backend="spark", spark=spark)
+        engine.apply(insert={"edge": spark.createDataFrame(EDGES, "x string, y string")})
+        engine.apply(insert={"edge": [("a", "z")]})
+        assert sorted(map(tuple, engine["edge"].to_spark().collect())) == sorted([*EDGES, ("a", "z")])
+
+
 def test_what_a_large_deletion_withdrew_can_still_be_read(spark: SparkSession) -> None:
     """Most of the facts given are not there, so that the change is small in the end; its causes are asked for later."""
     absent = [(f"no{number}", "such") for number in range(30)]
