@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,9 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+# Importing `benchmarks` compiles kernels from the start, unless somebody has chosen; tests choose nothing.
+os.environ.setdefault("TIDELOG_KERNELS", "")
 
 # The default run is repeatable, so that a red build is red for everybody; `make test-long` explores. Neither judges by
 # time: machines are shared, and a slow example is no fault.

@@ -21,7 +21,7 @@ UPDATES: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("steps", [(1, 2, 1, 3, 1), (4, 1, 5, 2, 2)])
+@pytest.mark.parametrize("steps", [(1, 2, 1, 3, 1), pytest.param((4, 1, 5, 2, 2), marks=pytest.mark.long)])
 def test_updates_that_meet_on_spark(spark: Any, steps: tuple[int, ...]) -> None:
     """Opposites, an urgent update and rules; then a frame, which has a version of its own."""
     twin = tl.Engine(RULES, strategy="recompute")

@@ -180,7 +180,7 @@ PUBLISHED = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("form", ["parquet", "csv", "json"])
+@pytest.mark.parametrize("form", ["json", *(pytest.param(form, marks=pytest.mark.long) for form in ("parquet", "csv"))])
 def test_through_a_pipeline(spark: Any, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Names and values through stream, state, feed, folders and console; neighbours of the sink stay as they are."""
     place = Place(tmp_path / "p")

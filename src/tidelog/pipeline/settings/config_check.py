@@ -34,7 +34,7 @@ TYPES = ("number", "unsigned", "float", "symbol", "bool")
 
 READ_FORMATS = ("csv", "json", "jsonl", "text", "rdf", "parquet", "orc", "avro", "xml", "jdbc", "delta")
 WRITTEN_FORMATS = ("csv", "json", "parquet", "orc", "avro", "jdbc", "delta", "console")
-FOLLOWED_FORMATS = ("jsonl", "parquet", "kafka", "delta", "rate")
+FOLLOWED_FORMATS = ("jsonl", "json", "csv", "text", "parquet", "orc", "avro", "xml", "kafka", "delta", "rate")
 """The formats that most pipelines use; Spark knows more where packages are installed."""
 
 _Kinds = tuple[type, ...]
