@@ -122,6 +122,30 @@ except KeyboardInterrupt:
     assert run(code, TIDELOG_KERNELS="interpreted") == "2000 2000\n"
 
 
+def test_undoing_waits_for_a_kernel_that_was_left_behind():
+    """A second interrupt can end the waiting for a kernel; whoever undoes the update waits for it again."""
+    code = """
+import threading
+import tidelog as tl
+from tidelog.backends.local.kernels import interpreting
+engine = tl.Engine("p(x) :- q(x).")
+engine.apply(insert={"q": [(1,)]})
+for undo in (engine._backend.store.rollback, engine._backend.store.distrust):
+    begun, done = threading.Event(), []
+    def slow():
+        begun.set()
+        threading.Event().wait(0.3)
+        done.append(True)
+    interpreting._INTERPRETER._thread().put(slow)
+    assert begun.wait(10)
+    undo()
+    assert done
+engine.verify()
+print("waited")
+"""
+    assert run(code, TIDELOG_KERNELS="interpreted") == "waited\n"
+
+
 def test_a_child_of_a_fork_interprets_with_a_thread_of_its_own():
     """Threads do not survive a fork; Spark's workers are forks."""
     code = """

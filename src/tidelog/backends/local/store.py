@@ -22,6 +22,7 @@ from tidelog.backends.local.joins.preparation import NO_DRIVER, Preparation
 from tidelog.backends.local.joins.runner import Runner, Sink, with_columns
 from tidelog.backends.local.joins.sweep import sweep
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.kernels.interpreting import drain, is_interpreting
 from tidelog.backends.local.relations.catalogue import Catalogue
 from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, gather, union
@@ -112,6 +113,8 @@ class LocalStore:
 
     def commit(self) -> None:
         """End the transaction: what is NOW becomes OLD. After an interrupt inside it, call it again to finish it."""
+        if is_interpreting():
+            drain()
         has_outgrown = self.catalogue.commit()
         self.counted.commit()
         if has_outgrown:
@@ -120,6 +123,7 @@ class LocalStore:
 
     def rollback(self) -> None:
         """Undo the transaction. After an interrupt inside it, `distrust` and call it again."""
+        drain()
         self.counted.undo()
         if self.catalogue.has_new:
             self.prepared.clear()
@@ -128,6 +132,7 @@ class LocalStore:
 
     def distrust(self) -> None:
         """After an interrupt: forget counts and plans, which are made in many steps and can be made again."""
+        drain()
         self.prepared, self.counted = {}, Counted()
         self.catalogue.stand_still()
         for relation in self.relations.values():

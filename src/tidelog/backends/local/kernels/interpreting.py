@@ -119,6 +119,11 @@ class _Interpreter:
             raise failures[0]
         return answers[0]
 
+    def drain(self) -> None:
+        """Wait for what an interrupted caller has left behind: a second interrupt may have ended its own waiting."""
+        if self._inbox is not None and get_ident() != self._worker:
+            _put_and_wait(self._inbox, lambda: None)
+
     def _thread(self) -> SimpleQueue[Callable[[], None]]:
         with self._making:
             if self._inbox is None:
@@ -168,6 +173,19 @@ def compile_from_now_on() -> None:
     """Interpret nothing any more in this process."""
     if not _INTERPRETER.is_over:
         _INTERPRETER.aside(_change)
+
+
+def drain() -> None:
+    """Return when no kernel is being interpreted. Whoever undoes or repeats what was interrupted calls this first.
+
+    An interrupt in here is raised before anything was undone, so that the next caller begins here again.
+    """
+    _INTERPRETER.drain()
+
+
+def is_interpreting() -> bool:
+    """Whether calls may still be interpreted."""
+    return not _INTERPRETER.is_over
 
 
 def bounded(most: int) -> int:
