@@ -2,6 +2,7 @@
 
 import random
 import statistics
+import threading
 from collections import Counter
 
 import pyarrow.compute as pc
@@ -88,6 +89,51 @@ def test_an_endless_recursion_is_stopped_and_changes_nothing():
     assert circuit.push(start=[])["n"] == ZSet.nothing(circuit.dictionary, 1)
 
 
+def test_an_interrupt_in_the_middle_of_a_push_changes_nothing():
+    """What a moment adds is kept apart until all of it is there."""
+    circuit, hits = Circuit(), iter([None, KeyboardInterrupt, None])
+
+    def interrupted(table):
+        if (hit := next(hits)) is not None:
+            raise hit
+        return [table["c1"]]
+
+    edge = circuit.input("edge", 2)
+    circuit.output("known", edge.distinct().map(1, interrupted))
+    circuit.push(edge=[(1, 2)])
+    with pytest.raises(KeyboardInterrupt):
+        circuit.push(edge=[(3, 4)])
+    assert circuit.moment == 1
+    assert list(circuit.push(edge=[(3, 4)])["known"]) == [((3,), 1)]
+
+
+def test_an_interrupt_while_a_push_is_committed_is_not_passed_over(monkeypatch, tmp_path):
+    circuit = paths()
+    circuit.save(tmp_path / "state")
+    monkeypatch.setattr(circuit.wires[-1].operator, "commit", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        circuit.push(edge=[(1, 2)])
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="E876"):
+        circuit.push(edge=[(1, 2)])
+    assert list(circuit.open(tmp_path / "state").push(edge=[(1, 2)])["path"]) == [((1, 2), 1)]
+
+
+def test_two_threads_take_turns():
+    circuit, changes = paths(), []
+
+    def push(start):
+        changes.extend(circuit.push(edge=[(at, at + 1)])["path"] for at in range(start, start + 30))
+
+    threads = [threading.Thread(target=push, args=(start,)) for start in (0, 100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert circuit.moment == 60
+    assert len(total(changes)) == 2 * (30 * 31 // 2)
+
+
 VALUES = {
     "count": len,
     "sum": sum,
@@ -170,16 +216,17 @@ def test_a_state_is_saved_and_opened(tmp_path):
         circuit.output("timed", circuit.inputs["edge"].window(column=0, width=5))
         return circuit
 
-    circuit, rng = build(), random.Random(5)
+    circuit, twin, rng = build(), build(), random.Random(5)
     for number in range(12):
         if number in (4, 8):
             circuit.save(tmp_path / "state")
             circuit = build().open(tmp_path / "state")
             assert circuit.moment == number
-        twin = build()
-        change = circuit.change("edge", [(rng.randrange(6), rng.randrange(6))])
-        assert twin.moment == 0
-        circuit.push(edge=change)
+        edge = [(rng.randrange(6), rng.randrange(6))]
+        found, wanted = circuit.push(edge=edge), twin.push(edge=edge)
+        assert {name: total([change]) for name, change in found.items()} == {
+            name: total([change]) for name, change in wanted.items()
+        }
     assert sorted(path.suffix for path in (tmp_path / "state").iterdir()) == [".arrow", ".json", ".npz"]
     with pytest.raises(TidelogError, match="E877"):
         paths().open(tmp_path / "state")

@@ -37,10 +37,6 @@ def test_selections_are_linear_and_joins_bilinear(seed):
     assert a.distinct().distinct() == a.distinct()
 
 
-def large(table):
-    return pc.equal(table["c1"], table["c2"])
-
-
 OPERATORS = {
     "plus": (lambda a, b: a + b, lambda a, b: a + b),
     "minus": (lambda a, b: a - b, lambda a, b: a - b),

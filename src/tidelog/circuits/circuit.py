@@ -5,8 +5,8 @@ What      : a `Circuit` has inputs and outputs; a `Wire` is a stream of changes 
 Idea      : a program is written once, over tables, and runs over changes: what is pushed is a change of the inputs,
             what comes back is the change of the outputs.
 Source    : de Lima et al. 2024, section 4 (DBSP); the recursion is that of Figure 2, with rounds of its own per moment.
-Invariant : after every push the sum of an output is the circuit's function of the sums of its inputs. A push that fails
-            changes nothing.
+Invariant : one push at a time, whichever thread it comes from. After every push the sum of an output is the circuit's
+            function of the sums of its inputs. A push that fails changes nothing.
 Never     : no facts and rules of an engine: a circuit stands alone.
 
 A recursion is `distinct` of its body, round by round, until nothing changes any more. What is wired into it from
@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from threading import RLock
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ from tidelog.circuits.groups import Aggregate
 from tidelog.circuits.operators import Operator
 from tidelog.circuits.windows import LastMoments, TimeWindow
 from tidelog.circuits.zset import ZSet
-from tidelog.errors import BudgetError, UsageError
+from tidelog.errors import UsageError
 from tidelog.limits import Budget, Limits
 
 if TYPE_CHECKING:
@@ -248,6 +249,7 @@ class Circuit:
         self.moment = 0
         """How many changes have been pushed."""
         self._is_broken = False
+        self._turn = RLock()
 
     def input(self, name: str, arity: int) -> Wire:
         """A stream of changes that is pushed under this name."""
@@ -296,6 +298,10 @@ class Circuit:
 
         A change is a Z-set (see `change`), or rows from anywhere, which are inserted.
         """
+        with self._turn:
+            return self._pushed(changes)
+
+    def _pushed(self, changes: Mapping[str, object]) -> Mapping[str, ZSet]:
         if self._is_broken:
             raise UsageError.of(
                 "E876", "an interrupt left the circuit half changed", remedy="open its last saved state"
@@ -306,25 +312,24 @@ class Circuit:
             assert isinstance(wire.operator, operators.Input)
             wire.operator.given = given.get(name)
         committed: list[Operator] = []
-        self._is_broken = True
+        found: dict[int, ZSet] = {}
         try:
-            found: dict[int, ZSet] = {}
             for wire in self.wires:
                 self.budget.ask_time()
                 found[id(wire)] = wire.operator.step([found[id(source)] for source in wire.sources], 0)
             if self.limits.bytes is not None:
                 self.budget.ask_bytes(self.nbytes)
+            self._is_broken = True  # from here on an interrupt leaves some operators before and some after the moment
             for wire in self.wires:
                 wire.operator.commit()
                 committed.append(wire.operator)
-        except Exception as error:
-            for operator in committed:
-                operator.take_back()
+        except BaseException as error:
+            if isinstance(error, Exception):
+                for operator in committed:
+                    operator.take_back()
+                self._is_broken = False
             for wire in self.wires:
                 wire.operator.undo()
-            self._is_broken = False
-            if isinstance(error, RecursionError):
-                raise BudgetError.of("E402", "the recursion is too deep", remedy="limit the rounds") from error
             raise
         for wire in self.wires:
             wire.operator.finish()
@@ -335,8 +340,9 @@ class Circuit:
     def change(self, name: str, insert: object = (), delete: object = ()) -> ZSet:
         """The change of an input that inserts some rows and deletes others."""
         arity = self._input(name).arity
-        come = ZSet.of(self.dictionary, insert, 1, arity=arity, name=name)
-        return come + ZSet.of(self.dictionary, delete, -1, arity=arity, name=name)
+        with self._turn:  # constants get numbers
+            come = ZSet.of(self.dictionary, insert, 1, arity=arity, name=name)
+            return come + ZSet.of(self.dictionary, delete, -1, arity=arity, name=name)
 
     @property
     def nbytes(self) -> int:

@@ -123,7 +123,7 @@ def describe(
     path = folder / f"store-{identity}.json"
     path.write_text(json.dumps(said), encoding="utf-8")
     for synced in (path, folder):
-        _sync(synced)
+        sync(synced)
     return Description(path.name, said)
 
 
@@ -183,11 +183,12 @@ def _link(address: str, folder: Path) -> None:
     except OSError:  # another disk, or one that knows no links
         draft = target.with_suffix(".draft")
         shutil.copyfile(source, draft)
-        _sync(draft)
+        sync(draft)
         draft.rename(target)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
+    """Have the system write a file or a directory down."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

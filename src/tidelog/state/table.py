@@ -11,7 +11,6 @@ Never     : no fact is looked at (rows.py, fold.py), and no decision what to wri
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -174,7 +173,7 @@ class Table:
                     writer.write_table(group)
                     rows += group.num_rows
                     reach("file-half-written")
-            _sync(path)
+            far.sync(path)
             return File(name, path.stat().st_size, rows)
 
     def commit(self, info: VersionInfo, added: Sequence[File], removed: Sequence[File]) -> None:
@@ -188,7 +187,7 @@ class Table:
         )
         adding = [AddAction(one.name, one.size, {}, now, True, json.dumps({"numRecords": one.rows})) for one in added]
         with writing(self.directory):
-            _sync(self.directory)
+            far.sync(self.directory)
             if self._delta is None:
                 create_table_with_add_actions(
                     self.directory.as_uri(), schema, adding, "error",
@@ -205,8 +204,8 @@ class Table:
                 reach("committed")
                 self._delta.update_incremental()
             log = self.directory / _LOG
-            _sync(log / f"{self._delta.version():020d}.json")
-            _sync(log)
+            far.sync(log / f"{self._delta.version():020d}.json")
+            far.sync(log)
 
     def is_current(self) -> bool:
         """Whether the log still ends where it ended when it was last looked at."""
@@ -311,12 +310,3 @@ def writing(directory: Path) -> Iterator[None]:
 
 def _first_line(error: Exception) -> str:
     return str(error).partition("\n")[0] or type(error).__name__
-
-
-def _sync(path: Path) -> None:
-    """Have the system write a file or a directory down."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
