@@ -86,7 +86,7 @@ def _measured(tree: Path, name: str) -> dict[str, float]:
         what = ["-m", "benchmarks.maintenance", name]
     elif name == "updates":
         what = ["-c", UPDATES]
-    env = {**os.environ, "PYTHONPATH": str(tree / "src")}
+    env = {**os.environ, "PYTHONPATH": str(tree / "src"), "TIDELOG_KERNELS": "compiled"}
     done = subprocess.run([sys.executable, *what], cwd=tree, env=env, capture_output=True, text=True, check=True)
     if name in REPORTS:
         report = json.loads((tree / "benchmarks" / "results" / f"maintenance_{name}.json").read_text())

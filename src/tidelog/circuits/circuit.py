@@ -4,13 +4,10 @@ What      : a `Circuit` has inputs and outputs; a `Wire` is a stream of changes 
             operator.
 Idea      : a program is written once, over tables, and runs over changes: what is pushed is a change of the inputs,
             what comes back is the change of the outputs.
-Source    : de Lima et al. 2024, section 4 (DBSP); the recursion is that of Figure 2, with rounds of its own per moment.
+Source    : de Lima et al. 2024, section 4 (DBSP).
 Invariant : one push at a time, whichever thread it comes from. After every push the sum of an output is the circuit's
             function of the sums of its inputs. A push that fails changes nothing.
 Never     : no facts and rules of an engine: a circuit stands alone.
-
-A recursion is `distinct` of its body, round by round, until nothing changes any more. What is wired into it from
-outside arrives in its first round. Over rows of negative weight it need not end: `Limits(rounds=...)` stops it.
 """
 
 from __future__ import annotations
@@ -26,6 +23,7 @@ from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.circuits import operators
 from tidelog.circuits.groups import Aggregate
 from tidelog.circuits.operators import Operator
+from tidelog.circuits.recursion import Fixpoint, Given, Scope
 from tidelog.circuits.windows import LastMoments, TimeWindow
 from tidelog.circuits.zset import ZSet
 from tidelog.errors import UsageError
@@ -141,101 +139,6 @@ class Wire:
                 )
 
 
-class Scope:
-    """The inside of a recursion."""
-
-    def __init__(self) -> None:
-        self.wires: list[Wire] = []
-        self.introduced: dict[int, Wire] = {}
-
-
-class _Given(Operator):
-    """Inside a recursion: what the recursion hands in."""
-
-    word = "introduce"
-    change: ZSet | None = None
-
-    def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
-        """What it was given."""
-        return self.change if self.change is not None else self.nothing()
-
-
-class _Fixpoint(Operator):
-    """x = distinct(body(x)), round by round; incremental because every operator inside knows its rounds."""
-
-    word = "fixpoint"
-
-    def __init__(self, circuit: Circuit, arity: int, scope: Scope, variable: Wire, result: Wire) -> None:
-        super().__init__(circuit.dictionary, arity)
-        self._circuit, self.scope, self.variable, self.result = circuit, scope, variable, result
-
-    def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
-        """The sum over all rounds of this moment."""
-        given = dict(zip(self.scope.introduced.values(), changes))
-        total = fed_back = self.nothing()
-        at = 0
-        while at == 0 or len(fed_back) or any(wire.operator.later for wire in self.scope.wires):
-            self._circuit.budget.ask_round()
-            for wire, change in given.items():
-                _given(wire).change = change if at == 0 else None
-            _given(self.variable).change = fed_back
-            found: dict[int, ZSet] = {}
-            for wire in self.scope.wires:
-                found[id(wire)] = wire.operator.step([found[id(source)] for source in wire.sources], at)
-            fed_back = found[id(self.result)]
-            total += fed_back
-            at += 1
-        return total
-
-    def _each(self, what: str) -> None:
-        for wire in self.scope.wires:
-            getattr(wire.operator, what)()
-
-    def commit(self) -> None:
-        """Commit every operator inside, or none."""
-        done: list[Operator] = []
-        try:
-            for wire in self.scope.wires:
-                wire.operator.commit()
-                done.append(wire.operator)
-        except UsageError:
-            for operator in done:
-                operator.take_back()
-            raise
-
-    def take_back(self) -> None:
-        """Take back every operator inside."""
-        self._each("take_back")
-
-    def undo(self) -> None:
-        """Undo every operator inside."""
-        self._each("undo")
-
-    def finish(self) -> None:
-        """Finish every operator inside."""
-        self._each("finish")
-
-    @property
-    def nbytes(self) -> int:
-        """The memory of everything inside."""
-        return sum(wire.operator.nbytes for wire in self.scope.wires)
-
-    def stored(self) -> operators.Stored:
-        """The states inside, each under its number."""
-        states = enumerate(wire.operator.stored() for wire in self.scope.wires)
-        return {f"{at}/{name}": array for at, state in states for name, array in state.items()}
-
-    def load(self, stored: operators.Stored) -> None:
-        """Give each its own."""
-        for at, wire in enumerate(self.scope.wires):
-            wire.operator.load({name.partition("/")[2]: a for name, a in stored.items() if name.startswith(f"{at}/")})
-
-
-def _given(wire: Wire) -> _Given:
-    assert isinstance(wire.operator, _Given)
-    return wire.operator
-
-
 class Circuit:
     """Inputs, operators and outputs."""
 
@@ -267,14 +170,14 @@ class Circuit:
     def fixpoint(self, arity: int, body: Callable[[Wire], Wire]) -> Wire:
         """The least table x that is equal to the distinct rows of `body(x)`."""
         scope = Scope()
-        variable = self.wire(_Given(self.dictionary, arity, "x"), scope=scope)
+        variable = self.wire(Given(self.dictionary, arity, "x"), scope=scope)
         made = body(variable)
         if made.scope is None:
             made = self._introduced(made, scope)
         made._same_width(variable)
         result = made.distinct()
         outside = list(scope.introduced.values())
-        operator = _Fixpoint(self, arity, scope, variable, result)
+        operator = Fixpoint(self, arity, scope, variable, result)
         return self.wire(operator, *[wire.sources[0] for wire in outside], keep=outside)
 
     def wire(self, operator: Operator, *sources: Wire, scope: Scope | None = None, keep: Sequence[Wire] = ()) -> Wire:
@@ -379,7 +282,7 @@ class Circuit:
         """A wire from outside, inside a recursion."""
         known = scope.introduced.get(id(wire))
         if known is None:
-            known = Wire(self, _Given(self.dictionary, wire.arity), (wire,), scope)
+            known = Wire(self, Given(self.dictionary, wire.arity), (wire,), scope)
             scope.introduced[id(wire)] = known
             scope.wires.append(known)
         return known

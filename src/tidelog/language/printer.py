@@ -56,11 +56,15 @@ def print_rule(rule: Rule) -> str:
 
 def canonical_text(rule: Rule) -> str:
     """An unnamed rule's identity: the rule without its name, its variables renamed v0, v1, ... as they appear."""
+    if rule.canonical is not None:
+        return rule.canonical
     names: dict[str, str] = {}
     for variable in rule_variables(rule):
         names.setdefault(variable.name, f"v{len(names)}")
     renamed = rename_rule(rule, names)
-    return print_rule(Rule(renamed.head, renamed.body))
+    text = print_rule(Rule(renamed.head, renamed.body))
+    object.__setattr__(rule, "canonical", text)  # a rule is frozen, and this follows from it
+    return text
 
 
 def rule_key(rule: Rule) -> str:

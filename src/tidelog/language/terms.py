@@ -121,6 +121,8 @@ class Rule:
     body: tuple[Literal, ...]
     name: str | None = None
     place: Place | None = field(default=None, compare=False, repr=False)
+    canonical: str | None = field(default=None, init=False, compare=False, repr=False)
+    """What `canonical_text` has found, once somebody asked."""
 
 
 @dataclass(frozen=True, slots=True)

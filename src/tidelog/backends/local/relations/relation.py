@@ -277,10 +277,13 @@ class Relation:
         is_roomy = needed < _MEDIUM  # room saves collisions, as long as it costs little
         if needed * 4 > len(slots) * (2 if is_roomy else 3):
             slots = self._filled(rows, self.count, 2 * needed if is_roomy else needed)
-        larger = {columns: one.roomier(more, rows) for columns, one in self._indexes.items()}
-        has_moved = any(larger[columns] is not one for columns, one in self._indexes.items())
-        if has_moved or slots is not self.slots or marks is not self.marks:
-            self._swap(rows=rows, marks=marks, slots=slots, _indexes=larger)
+        indexes = self._indexes
+        for columns, one in self._indexes.items():
+            roomier = one.roomier(more, rows)
+            if roomier is not one:
+                indexes = {**indexes, columns: roomier}
+        if indexes is not self._indexes or slots is not self.slots or marks is not self.marks:
+            self._swap(rows=rows, marks=marks, slots=slots, _indexes=indexes)
 
     def _filled(self, rows: Array, count: int, room: int) -> Array:
         """A table of the first rows, with room for that number of rows."""

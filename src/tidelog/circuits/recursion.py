@@ -1,0 +1,118 @@
+"""Recursion in a circuit: a part of it that feeds itself, round by round within one moment.
+
+What      : a `Scope` holds the wires inside; `Fixpoint` is the operator that runs them; `Given` is what it hands in.
+Idea      : x = distinct(body(x)). What is wired in from outside arrives in the first round, what a round finds is fed
+            to the next one, and the change of the whole is the sum over the rounds.
+Source    : de Lima et al. 2024, Figure 2, with rounds of its own per moment.
+Invariant : every operator inside is incremental in moments and in rounds, so a round costs what changes in it.
+
+Over rows of negative weight a recursion need not end: `Limits(rounds=...)` stops it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from tidelog.circuits import operators
+from tidelog.circuits.operators import Operator
+from tidelog.circuits.zset import ZSet
+from tidelog.errors import UsageError
+
+if TYPE_CHECKING:
+    from tidelog.circuits.circuit import Circuit, Wire
+
+
+class Scope:
+    """The inside of a recursion."""
+
+    def __init__(self) -> None:
+        self.wires: list[Wire] = []
+        self.introduced: dict[int, Wire] = {}
+
+
+class Given(Operator):
+    """Inside a recursion: what the recursion hands in."""
+
+    word = "introduce"
+    change: ZSet | None = None
+
+    def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
+        """What it was given."""
+        return self.change if self.change is not None else self.nothing()
+
+
+class Fixpoint(Operator):
+    """x = distinct(body(x)), round by round; incremental because every operator inside knows its rounds."""
+
+    word = "fixpoint"
+
+    def __init__(self, circuit: Circuit, arity: int, scope: Scope, variable: Wire, result: Wire) -> None:
+        super().__init__(circuit.dictionary, arity)
+        self._circuit, self.scope, self.variable, self.result = circuit, scope, variable, result
+
+    def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
+        """The sum over all rounds of this moment."""
+        given = dict(zip(self.scope.introduced.values(), changes))
+        total = fed_back = self.nothing()
+        at = 0
+        while at == 0 or len(fed_back) or any(wire.operator.later for wire in self.scope.wires):
+            self._circuit.budget.ask_round()
+            for wire, change in given.items():
+                _given(wire).change = change if at == 0 else None
+            _given(self.variable).change = fed_back
+            found: dict[int, ZSet] = {}
+            for wire in self.scope.wires:
+                found[id(wire)] = wire.operator.step([found[id(source)] for source in wire.sources], at)
+            fed_back = found[id(self.result)]
+            total += fed_back
+            at += 1
+        return total
+
+    def _each(self, what: str) -> None:
+        for wire in self.scope.wires:
+            getattr(wire.operator, what)()
+
+    def commit(self) -> None:
+        """Commit every operator inside, or none."""
+        done: list[Operator] = []
+        try:
+            for wire in self.scope.wires:
+                wire.operator.commit()
+                done.append(wire.operator)
+        except UsageError:
+            for operator in done:
+                operator.take_back()
+            raise
+
+    def take_back(self) -> None:
+        """Take back every operator inside."""
+        self._each("take_back")
+
+    def undo(self) -> None:
+        """Undo every operator inside."""
+        self._each("undo")
+
+    def finish(self) -> None:
+        """Finish every operator inside."""
+        self._each("finish")
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of everything inside."""
+        return sum(wire.operator.nbytes for wire in self.scope.wires)
+
+    def stored(self) -> operators.Stored:
+        """The states inside, each under its number."""
+        states = enumerate(wire.operator.stored() for wire in self.scope.wires)
+        return {f"{at}/{name}": array for at, state in states for name, array in state.items()}
+
+    def load(self, stored: operators.Stored) -> None:
+        """Give each its own."""
+        for at, wire in enumerate(self.scope.wires):
+            wire.operator.load({name.partition("/")[2]: a for name, a in stored.items() if name.startswith(f"{at}/")})
+
+
+def _given(wire: Wire) -> Given:
+    assert isinstance(wire.operator, Given)
+    return wire.operator
