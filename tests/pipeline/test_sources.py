@@ -1,5 +1,6 @@
 """Sources of every kind: what is a fact becomes one, what is none becomes a reject with its file, line and reason."""
 
+import gzip
 import shutil
 
 import pyarrow as pa
@@ -83,29 +84,58 @@ def test_json_lines_keep_kinds_apart(read, tmp_path):
         read(FactSource("p", "jsonl", str(tmp_path / "p.jsonl")))
 
 
-def test_triples_are_checked_by_the_grammar(read, tmp_path):
-    """Terms keep their spelling; comments are no records; what the grammar refuses is rejected with its line."""
+def test_triples_are_terms_whatever_the_format(read, tmp_path):
+    """N-Triples line by line, Turtle as a whole, packed or not; what is no statement is rejected with its line."""
     good = [
         "<http://e/a> <http://e/p> <http://e/b> .",
-        '_:b1 <http://e/p> "v\\"1"@en-GB . # remark',
-        '<u:a><u:p>"1"^^<u:int>.',
+        '<u:a> <u:p> "v\\"1"@en-GB . # remark',
+        '<u:a> <u:p> "1"^^<http://www.w3.org/2001/XMLSchema#integer> .',
+        '<u:a> <u:p> "1" .',
     ]
-    bad = [
-        "<http://e/a> <http://e/p> <http://e/b>",
-        "<a b> <u:p> <u:c> .",
-        '<u:a> "p" <u:c> .',
-        '<u:a> <u:p> "x .',
-        "a b .",
-    ]
-    (tmp_path / "t.nt").write_text("\n".join(["# all", *good, "", *bad]) + "\n")
-    facts, types, rejects = read(FactSource("t", "rdf", str(tmp_path / "t.nt")))
-    assert facts == [
-        ("<http://e/a>", "<http://e/p>", "<http://e/b>"),
-        ("<u:a>", "<u:p>", '"1"^^<u:int>'),
-        ("_:b1", "<http://e/p>", '"v\\"1"@en-GB'),
-    ]
-    assert types == ("symbol",) * 3
-    assert [(line, text) for line, text, _ in rejects] == list(enumerate(bad, 6))
+    bad = ["<http://e/a> <http://e/p> <http://e/b>", "<a b> <u:p> <u:c> .", '<u:a> "p" <u:c> .', "a b ."]
+    graph = "<u:a> <u:p> <u:c> <u:g> ."
+    (tmp_path / "rdf").mkdir()
+    (tmp_path / "rdf" / "t.nt").write_text("\n".join(["# all", *good, "", *bad, graph]) + "\n")
+    with gzip.open(tmp_path / "rdf" / "more.ttl.gz", "wb") as file:
+        file.write(b"@prefix e: <http://e/> . e:x e:p 2.5e0, true ; a e:C .")
+    (tmp_path / "rdf" / "bad.ttl").write_text("@prefix e: <http://e/> .\ne:x e:p .\n")
+    facts, types, rejects = read(FactSource("t", "rdf", str(tmp_path / "rdf")))
+    assert facts == sorted(
+        [
+            ("t<http://e/a>", "t<http://e/p>", "t<http://e/b>"),
+            ("t<u:a>", "t<u:p>", 't"v\\"1"@en-gb'),
+            ("t<u:a>", "t<u:p>", "i1"),
+            ("t<u:a>", "t<u:p>", "s1"),
+            ("t<http://e/x>", "t<http://e/p>", "f4004000000000000"),
+            ("t<http://e/x>", "t<http://e/p>", "btrue"),
+            ("t<http://e/x>", "t<http://www.w3.org/1999/02/22-rdf-syntax-ns#type>", "t<http://e/C>"),
+        ]
+    )
+    assert types == ("any",) * 3
+    assert [(line, text) for line, text, _ in rejects] == [(2, ""), *enumerate([*bad, graph], 7)]
+    assert rejects[-1][2] == "the statement stands in a named graph"
+    united = FactSource("t", "rdf", str(tmp_path / "rdf" / "t.nt"), options={"named_graphs": "union"})
+    assert ("t<u:a>", "t<u:p>", "t<u:c>") in read(united)[0]
+
+
+def test_triples_are_filtered_by_what_they_say(read, tmp_path):
+    """A filter names an IRI without brackets; columns can be left out; declared types are kept."""
+    (tmp_path / "t.nt").write_text('<u:a> <u:p> "1" .\n<u:a> <u:q> <u:b> .\n')
+    kept = (Filter("predicate", "=", "u:p"),)
+    path = str(tmp_path / "t.nt")
+    assert read(FactSource("t", "rdf", path, columns=("object",), where=kept))[0] == [("s1",)]
+    facts, _, rejects = read(FactSource("t", "rdf", path, columns=("object",), types=("symbol",)))
+    assert (facts, [reason for *_, reason in rejects]) == ([("s1",)], ["object is no symbol"])
+
+
+def test_blank_nodes_of_two_files_do_not_meet(read, tmp_path):
+    """One label in two files is two nodes; in one file, whichever task reads it, one."""
+    (tmp_path / "b").mkdir()
+    for name in ("1.nt", "2.nt"):
+        (tmp_path / "b" / name).write_text("_:x <u:p> <u:a> .\n_:x <u:q> <u:a> .\n")
+    facts = read(FactSource("t", "rdf", str(tmp_path / "b")))[0]
+    assert len({subject for subject, _, _ in facts}) == 2
+    assert len(facts) == 4
 
 
 def test_text_and_parquet(read, tmp_path):
@@ -126,7 +156,7 @@ def test_text_and_parquet(read, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("form", "good"), [("csv", b"a"), ("text", b"a"), ("jsonl", b'{"x": "a"}'), ("rdf", b"<a> <b> <c> .")]
+    ("form", "good"), [("csv", b"a"), ("text", b"a"), ("jsonl", b'{"x": "a"}'), ("rdf", b"<u:a> <u:b> <u:c> .")]
 )
 def test_a_line_that_is_not_utf8_is_a_bad_record(read, tmp_path, form, good):
     """Spark takes its bytes as they are, and whoever decodes them later fails; here it is one reject."""

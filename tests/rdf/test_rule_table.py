@@ -11,8 +11,8 @@ from tests.rdf.texts import graph, triples
 from tidelog import Engine
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program
-from tidelog.rdf.graph import HELPERS
 from tidelog.rdf.rule_table import INCONSISTENCY, OPTIONAL, TRIPLE, rule_table
+from tidelog.rdf.user_rules import HELPERS
 
 CASES = {
     "eq-ref": (":a :p :b .", ":a owl:sameAs :a ."),

@@ -6,6 +6,7 @@ import subprocess
 
 from tests.house.sources import ROOT
 from tidelog.cli import main
+from tidelog.pipeline.settings.config import read_pipeline
 
 PAGE = ROOT / "docs" / "knowledge-graphs.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -36,6 +37,9 @@ def test_the_page(tmp_path, monkeypatch, capsys):
             said = run_shell(text, capsys)
         elif language == "text":
             assert text.strip() in said
+        elif language == "toml":
+            (tmp_path / "graph" / "pipeline.toml").write_text(text)
+            assert read_pipeline("graph/pipeline.toml").reasoning == "owl-rl"
         else:
             exec(text, {})
     assert "http://example.org/ann" in (tmp_path / "graph" / "out2" / "graph.nt").read_text()

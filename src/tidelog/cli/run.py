@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
 
     pipeline = read_pipeline(args.pipeline)
     if args.check:
-        notes = list(strangers(pipeline, arities(read_programs(pipeline.programs))))
+        notes = list(strangers(pipeline, arities(read_programs(pipeline.programs, pipeline.reasoning))))
         for note in notes:
             print(visible(f"{args.pipeline}: note: {note}"))
         if notes and args.strict:

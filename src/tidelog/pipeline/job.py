@@ -46,6 +46,7 @@ from tidelog.pipeline.out.sinks import change_sinks, relation_sinks
 from tidelog.pipeline.out.whole_feed import whole_feed
 from tidelog.pipeline.settings.config import Pipeline
 from tidelog.pipeline.settings.rule_files import read_programs, strangers
+from tidelog.pipeline.sources.cleaning import Cleaned, together
 from tidelog.pipeline.sources.extraction import extract
 from tidelog.pipeline.sources.rejects import Reject, RejectsTable
 from tidelog.pipeline.status import Status
@@ -83,7 +84,7 @@ def run_pipeline(
 
     With `verify` the last version is compared with recomputation. `watch` is shown every change once it is published.
     """
-    program = read_programs(pipeline.programs)
+    program = read_programs(pipeline.programs, pipeline.reasoning)
     status.tell("starting", file=str(pipeline.file), state=str(pipeline.state))
     with StateLog(pipeline.state) as state, _session(pipeline, spark) as running, stopping() as stop:
         job = Job(pipeline, program, state, running, status, watch)
@@ -163,17 +164,18 @@ class Job:
         """The first version: everything that the sources and the program say."""
         started = time.perf_counter()
         with extract(self._spark, self._pipeline.sources, self._program, self._rejects) as sources:
-            for name, found in sources.items():
-                self._status.tell("source", relation=name, count=found.count, types=", ".join(found.cleaned.types))
+            for name, one in sources.items():
+                self._status.tell("source", relation=name, count=one.count, types=", ".join(one.cleaned.types))
             if self._rejects.count:
                 self._status.tell("rejects", count=self._rejects.count, part="the sources")
-            engine = self._engine_for(sum(found.cells for found in sources.values()))
-            insert: dict[str, object] = {}
-            for name, found in sources.items():
-                if found.cleaned.types:
-                    facts = found.cleaned.facts
-                    insert[name] = facts if engine.backend == "spark" else facts.toArrow()
-            engine.apply(insert=insert)
+            engine = self._engine_for(sum(one.cells for one in sources.values()))
+            filled: dict[str, list[Cleaned]] = {}
+            for source in self._pipeline.sources:
+                if sources[source.relation].cleaned.types:
+                    found = filled.setdefault(self._pipeline.relation_of(source), [])
+                    found.append(sources[source.relation].cleaned)
+            is_far, insert = engine.backend == "spark", {name: together(parts) for name, parts in filled.items()}
+            engine.apply(insert={name: one.facts if is_far else one.to_local() for name, one in insert.items()})
         self._engine = engine
         self._state.give(print_program(self._program))
         self._store([(engine.version, None)], None)

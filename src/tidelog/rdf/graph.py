@@ -13,6 +13,7 @@ Codes: E333 named graphs, E334 a deletion that names unknown blank nodes, E835 n
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ from tidelog.rdf.read import read_quads
 from tidelog.rdf.rule_table import INCONSISTENCY, REASONINGS, rule_table
 from tidelog.rdf.sparql import Answer, ask
 from tidelog.rdf.sparql_update import read_update
-from tidelog.rdf.user_rules import over_triples, takes_triples
+from tidelog.rdf.user_rules import over_triples, reasoning_over_triples, takes_triples
 from tidelog.rdf.write import lines, write_lines
 
 MANY_AXIOMS = 3_000
@@ -223,11 +224,13 @@ class Graph:
         self.layout = layout
         self._ontology, self._compiled = Ontology(), dict[str, Compiled]()
         self._mentioned = {}
-        table = (in_layout(rule, layout) for _, rule in rule_table(self.reasoning, self._options))
-        user = self._user_rules if layout is Layout.RULES else over_triples(self._user_rules)
-        declared = parse(HELPERS).declarations if layout is Layout.TRIPLES else ()
-        rules = (*(rule for rule in table if rule is not None), *user.rules)
-        self.engine = Engine(Program(rules, user.facts, (*declared, *user.declarations)), **self._engine_options)
+        user, options = self._user_rules, self._options
+        if layout is Layout.TRIPLES:
+            program = reasoning_over_triples(user, self.reasoning, options)
+        else:
+            table = (in_layout(rule, layout) for _, rule in rule_table(self.reasoning, options))
+            program = replace(user, rules=(*(rule for rule in table if rule is not None), *user.rules))
+        self.engine = Engine(replace(program, inputs=(), outputs=()), **self._engine_options)
         self._update(quads, of_triples([]), Program(), ())
 
     def _update(self, come: Quads, gone: Quads, added: Program, removed: tuple[str, ...]) -> GraphChange:
@@ -326,24 +329,6 @@ class Graph:
         self._given |= dict(come.labels)
         if not come.labels:
             self._labels |= set(come.blank_nodes())
-
-
-HELPERS = """
-.decl triple(s: any, p: any, o: any)
-.decl member(l: any, x: any)
-.decl before(l: any, x: any, y: any)
-.decl chain(l: any, x: any, y: any)
-.decl all_of(l: any, y: any)
-.decl same_keys(c: any, l: any, x: any, y: any)
-.decl key_tail(c: any, l: any)
-.decl chain_tail(l: any)
-.decl all_tail(l: any)
-.decl inconsistency(rule: any, x: any, y: any)
-.decl ill_typed(l: any, d: any)
-.decl literal_type(l: any, d: any)
-.decl literal_value(l: any, v: any)
-"""
-"""The relations of the rule table hold values of any type."""
 
 
 def _axioms(quads: Quads) -> list[Triple]:

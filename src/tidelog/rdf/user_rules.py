@@ -1,6 +1,7 @@
 """Rules of the user over a graph, in either layout.
 
-What      : whether a program needs the layout of plain triples, and its rules in the words of that layout.
+What      : whether a program needs the layout of plain triples, its rules in the words of that layout, and the whole
+            program of a kind of reasoning in it.
 Idea      : `ub:Student(x)` and `ub:advisor(x, y)` are the classes and properties of the graph; a relation without a
             colon is the user's own and stays what it is.
 Invariant : a program means the same in both layouts.
@@ -11,10 +12,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tidelog.language.parser import parse
 from tidelog.language.terms import Aggregate, Atom, Constant, Fact, Literal, Negation, Program, atoms
 from tidelog.rdf.axioms import KINDS, PREDICATES
 from tidelog.rdf.layouts import RDF_TYPE, term_of_name
-from tidelog.rdf.rule_table import TRIPLE
+from tidelog.rdf.rule_table import TRIPLE, rule_table
+
+HELPERS = """
+.decl triple(s: any, p: any, o: any)
+.decl member(l: any, x: any)
+.decl before(l: any, x: any, y: any)
+.decl chain(l: any, x: any, y: any)
+.decl all_of(l: any, y: any)
+.decl same_keys(c: any, l: any, x: any, y: any)
+.decl key_tail(c: any, l: any)
+.decl chain_tail(l: any)
+.decl all_tail(l: any)
+.decl inconsistency(rule: any, x: any, y: any)
+.decl ill_typed(l: any, d: any)
+.decl literal_type(l: any, d: any)
+.decl literal_value(l: any, v: any)
+"""
+"""The relations of the rule table hold values of any type."""
 
 
 def takes_triples(program: Program) -> bool:
@@ -25,6 +44,19 @@ def takes_triples(program: Program) -> bool:
         if any(atom.relation == TRIPLE for literal in rule.body for atom, _ in atoms(literal)):
             return True
     return False
+
+
+def reasoning_over_triples(program: Program, reasoning: str, options: frozenset[str] = frozenset()) -> Program:
+    """The program of the user and a kind of reasoning, over `triple`: axioms are facts of it like others."""
+    user = over_triples(program)
+    rules = tuple(rule for _, rule in rule_table(reasoning, options))
+    return Program(
+        (*rules, *user.rules),
+        user.facts,
+        (*parse(HELPERS).declarations, *user.declarations),
+        user.inputs,
+        user.outputs,
+    )
 
 
 def over_triples(program: Program) -> Program:

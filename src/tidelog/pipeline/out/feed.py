@@ -2,7 +2,8 @@
 
 What      : `feed_of` turns a change into a table (version, batch, relation, op, values); `values` is a JSON array.
 Idea      : one schema for relations of every arity and type, so that one table, file or topic takes all of them; JSON
-            keeps `1`, `1.0`, `true` and `"1"` apart. Rows are built from whole Arrow columns.
+            keeps `1`, `1.0`, `true` and `"1"` apart, and RDF terms are objects of JSON-LD. Rows are built from whole
+            Arrow columns.
 Invariant : the rows of a version, applied to the version before, give the version; their order is that of relations
             and says nothing else.
 Never     : no file (sinks.py, outbox.py).
@@ -17,6 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.changes.change import Change
+from tidelog.changes.json_terms import to_json
+from tidelog.language.terms import Value
 
 SCHEMA = pa.schema(
     [
@@ -99,5 +102,5 @@ def _spelled(column: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.binary_join_element_wise(mark, column, mark, pa.scalar("", _TEXT))
 
 
-def _one_by_one(values: Iterable[object]) -> pa.Array:
-    return pa.array([json.dumps(value, ensure_ascii=False, allow_nan=False) for value in values], _TEXT)
+def _one_by_one(values: Iterable[Value]) -> pa.Array:
+    return pa.array([json.dumps(to_json(value), ensure_ascii=False, allow_nan=False) for value in values], _TEXT)

@@ -28,6 +28,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from tidelog.backends.spark.cluster.failures import cause
+from tidelog.changes.term_arrays import is_term_type
 from tidelog.engine import Engine
 from tidelog.errors import PipelineError
 from tidelog.language.printer import print_fact
@@ -203,18 +204,23 @@ def _wanted(spark: SparkSession, rows: Rows, sink: Sink) -> DataFrame | None:
 
 
 def _frame(engine: Engine, relation: str, spark: SparkSession) -> DataFrame:
-    """A relation for Spark; a column of mixed types becomes JSON, which keeps them apart."""
+    """A relation for Spark; a column of mixed types becomes JSON, which keeps them apart, one of terms their texts."""
     held = engine[relation]
     if engine.backend == "spark":
         frame: DataFrame = held.to_spark()
         return frame
     table = held.to_arrow()
-    columns = [
-        spelled(pa.table([column], names=["c"]), len(column)) if pa.types.is_union(column.type) else column
-        for column in table.columns
-    ]
-    typed = [pc.cast(column, pa.string()) if pa.types.is_null(column.type) else column for column in columns]
-    return spark.createDataFrame(pa.table(typed, names=table.column_names)).coalesce(1)
+    columns = [_plain(column) for column in table.columns]
+    return spark.createDataFrame(pa.table(columns, names=table.column_names)).coalesce(1)
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """A column of a type that Spark knows."""
+    if pa.types.is_union(column.type):
+        return spelled(pa.table([column], names=["c"]), len(column))
+    if is_term_type(column.type):
+        return pa.chunked_array([chunk.storage for chunk in column.chunks], pa.large_string())
+    return pc.cast(column, pa.string()) if pa.types.is_null(column.type) else column
 
 
 def _write(frame: DataFrame, sink: Sink, path: str) -> None:

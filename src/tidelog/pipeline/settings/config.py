@@ -100,11 +100,16 @@ class Pipeline:
     strategy: str = "auto"
     backend: str = "auto"
     arithmetic: str = "skip"
+    reasoning: str = "none"
     limits: Limits = field(default_factory=Limits)
     master: str = "local[*]"
     spark: Options = field(default_factory=dict)
     prometheus: Path | None = None
     port: int | None = None
+
+    def relation_of(self, source: FactSource) -> str:
+        """The relation that a source fills: of a graph that is reasoned over, every RDF source gives triples."""
+        return "triple" if self.reasoning != "none" and source.format == "rdf" else source.relation
 
 
 def read_pipeline(path: str | Path) -> Pipeline:
@@ -168,6 +173,7 @@ def _pipeline(content: Mapping[str, Any], file: Path, places: Places) -> Pipelin
         strategy=engine.get("strategy", "auto"),
         backend=engine.get("backend", "auto"),
         arithmetic=engine.get("arithmetic", "skip"),
+        reasoning=content.get("reasoning", "none"),
         limits=Limits(**engine.get("limits", {})),
         master=spark.get("master", "local[*]"),
         spark=options,

@@ -70,6 +70,7 @@ ROOT = {
     "status": Key((dict,)),
     "on_bad": Key(_TEXT, words=("fail", "reject")),
     "rejects": _PATH,
+    "reasoning": Key(_TEXT, words=("none", "rdfs", "owl-rl")),
 }
 SOURCE = {
     "format": Key(_TEXT, needed=True, usual=READ_FORMATS),

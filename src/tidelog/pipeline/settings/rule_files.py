@@ -20,8 +20,8 @@ from tidelog.language.terms import Program
 from tidelog.pipeline.settings.config import Pipeline
 
 
-def read_programs(files: Sequence[Path]) -> Program:
-    """Several files as one checked program."""
+def read_programs(files: Sequence[Path], reasoning: str = "none") -> Program:
+    """Several files as one checked program; with a kind of reasoning it is one over triples."""
     parts = [read_program(file) for file in files]
     program = Program(
         *(
@@ -29,13 +29,17 @@ def read_programs(files: Sequence[Path]) -> Program:
             for name in ("rules", "facts", "declarations", "inputs", "outputs")
         )
     )
+    if reasoning != "none":
+        from tidelog.rdf.user_rules import reasoning_over_triples
+
+        program = reasoning_over_triples(program, reasoning)
     check(program)
     return program
 
 
 def strangers(pipeline: Pipeline, known: Collection[str]) -> Iterator[str]:
     """Notes about the sources and sinks whose relations are not among the known ones: mostly they are misspelled."""
-    uses = [(source.relation, "a source brings") for source in pipeline.sources]
+    uses = [(pipeline.relation_of(source), "a source brings") for source in pipeline.sources]
     uses += [(name, f"sink {sink.number} wants") for sink in pipeline.sinks for name in sink.relations or ()]
     for relation, verb in uses:
         if relation not in known:

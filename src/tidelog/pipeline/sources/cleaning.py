@@ -12,12 +12,14 @@ Never     : no value is changed to make it fit.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from pyspark.sql import types as T  # noqa: N812
 
+from tidelog.changes.typed_texts import TYPED, shared_facts
 from tidelog.errors import PipelineError
 from tidelog.pipeline.settings.config import FactSource
 from tidelog.pipeline.sources.records import Records, is_text
@@ -33,6 +35,7 @@ _OF_TEXT = {
     "bool": (BOOL, "boolean"),
 }
 _OF_KIND = {"number": ("int",), "unsigned": ("int",), "float": ("int", "float"), "bool": ("bool",), "symbol": ("text",)}
+_TYPED_TEXTS = {"number": "^i", "unsigned": "^i[^-]", "float": "^f", "bool": "^b", "symbol": "^s"}
 _WHOLE = T.ByteType | T.ShortType | T.IntegerType | T.LongType
 _REAL = T.FloatType | T.DoubleType | T.DecimalType
 
@@ -45,11 +48,23 @@ class Cleaned:
     frame: DataFrame
     types: tuple[str, ...]
     headers: int = 0
+    is_typed: bool = False
+    """Whether columns hold typed texts (changes/typed_texts.py)."""
+
+    def to_local(self) -> object:
+        """The facts on the driver, as an engine takes them."""
+        found = self.facts.toArrow()
+        return shared_facts(found.columns) if self.is_typed else found
 
     @property
     def facts(self) -> DataFrame:
         """The facts alone."""
         return self.frame.where(F.col("problem").isNull()).select(*(f"c{n}" for n in range(1, len(self.types) + 1)))
+
+
+def together(parts: Sequence[Cleaned]) -> Cleaned:
+    """The records of several sources of one relation."""
+    return replace(parts[0], frame=reduce(DataFrame.unionAll, (part.frame for part in parts)))
 
 
 def clean(records: Records, source: FactSource, declared: Sequence[str] | None) -> Cleaned:
@@ -62,6 +77,8 @@ def clean(records: Records, source: FactSource, declared: Sequence[str] | None) 
             place=source.place,
             remedy="choose with columns = [...]",
         )
+    if records.typed:
+        return _terms(records, wanted, source)
     types = _types(records, wanted, source)
     columns, problems = [], [F.col("problem")]
     for number, (name, kind) in enumerate(zip(records.names, types), 1):
@@ -70,6 +87,19 @@ def clean(records: Records, source: FactSource, declared: Sequence[str] | None) 
         problems.append(problem)
     frame = records.frame.select(*columns, "text", "file", F.coalesce(*problems).alias("problem"))
     return Cleaned(source.relation, frame, tuple(types), records.files)
+
+
+def _terms(records: Records, wanted: Sequence[str], source: FactSource) -> Cleaned:
+    """Fields that know their types: they stay as they are, or are not what is declared."""
+    columns, problems = [], [F.col("problem")]
+    for number, (name, kind) in enumerate(zip(records.names, wanted), 1):
+        field = F.col(f"f{number}")
+        columns.append(field.alias(f"c{number}", metadata={TYPED: True}))
+        if kind != "any":
+            fits = field.rlike(_TYPED_TEXTS[kind])
+            problems.append(F.when(~fits, f"{name} is no {kind}"))
+    frame = records.frame.select(*columns, "text", "file", F.coalesce(*problems).alias("problem"))
+    return Cleaned(source.relation, frame, tuple(wanted), is_typed=True)
 
 
 def _types(records: Records, wanted: list[str], source: FactSource) -> list[str]:

@@ -2,8 +2,9 @@
 
 What      : `read_records` reads one source into `Records`: fields by position, the file and text of every record, and
             what is wrong with its shape, if anything.
-Idea      : formats made of lines (csv, json, text, rdf) are read as lines and taken apart by Spark's own expressions,
-            so that every record keeps its text; every other format is read by the reader that Spark has for it.
+Idea      : formats made of lines (csv, json, text) are read as lines and taken apart by Spark's own expressions, so
+            that every record keeps its text; RDF has a reader of its own (triples.py), every other format the one
+            that Spark has for it.
 Invariant : each record of the source is there, good or bad; only blank lines, comments of N-Triples, and records that
             a filter excludes are left out. Names of columns are data: they are looked up, never written into an
             expression.
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
@@ -29,7 +30,7 @@ from tidelog.errors import PipelineError
 from tidelog.pipeline.settings.config import NOT_TEXT, FactSource
 from tidelog.pipeline.settings.filters import matches
 from tidelog.pipeline.sources.json_lines import first_keys, json_records
-from tidelog.pipeline.sources.triples import triple_records
+from tidelog.pipeline.sources.triples import NAMES, plain_text, term_records
 
 HEADER = "the line repeats the header"
 """The problem of lines that look like the header; the first line of every file has it rightly (rejects.py)."""
@@ -43,13 +44,15 @@ SPARK_ERRORS = (PySparkException, Py4JError)
 class Records:
     """Records of one source: `frame` has the columns f1, f2, ... and text, file, problem; `names` are what f1, ... are.
 
-    With `kinded` there are also k1, k2, ...: what kind of value JSON says a field is.
+    With `kinded` there are also k1, k2, ...: what kind of value JSON says a field is. With `typed` the fields are typed
+    texts (changes/typed_texts.py).
     """
 
     frame: DataFrame
     names: tuple[str, ...]
     kinded: bool = False
     files: int = 0
+    typed: bool = False
 
 
 def read_records(spark: SparkSession, source: FactSource) -> Records:
@@ -85,7 +88,8 @@ def _read(spark: SparkSession, source: FactSource) -> Records:
             names = _json_names(lines, source)
             return Records(json_records(lines, names), names, kinded=True)
         case "rdf":
-            return Records(triple_records(_lines(spark, source)), ("subject", "predicate", "object"))
+            frame = term_records(spark, _lines(spark, source), source.path or "", source.options)
+            return Records(frame, NAMES, typed=True)
     return _table(spark, source)
 
 
@@ -185,15 +189,16 @@ def _chosen(records: Records, source: FactSource) -> Records:
     frame = records.frame
     for part in source.where:
         at = _position(part.column, known, source)
-        kept = matches(F.col(f"f{at}"), part, F.col(f"k{at}") if records.kinded else None)
+        field = plain_text(F.col(f"f{at}")) if records.typed else F.col(f"f{at}")
+        kept = matches(field, part, F.col(f"k{at}") if records.kinded else None)
         frame = frame.where(F.col("problem").isNotNull() | F.coalesce(kept, F.lit(False)))
     if source.columns is None:
-        return Records(frame, records.names, records.kinded, records.files)
+        return replace(records, frame=frame)
     positions = [_position(column, known, source) for column in source.columns]
     letters = ("f", "k") if records.kinded else ("f",)
     fields = [F.col(f"{one}{at}").alias(f"{one}{number}") for number, at in enumerate(positions, 1) for one in letters]
     names = tuple(records.names[position - 1] for position in positions)
-    return Records(frame.select(*fields, "text", "file", "problem"), names, records.kinded, records.files)
+    return replace(records, frame=frame.select(*fields, "text", "file", "problem"), names=names)
 
 
 def _positions(names: tuple[str, ...], source: FactSource) -> Mapping[str | int, int]:

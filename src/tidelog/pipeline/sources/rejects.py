@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from tidelog.errors import PipelineError, Place, Problem
@@ -108,10 +108,19 @@ def rejected(spark: SparkSession, source: FactSource, frame: DataFrame) -> DataF
         value = F.make_valid_utf8("value").alias("value")
         lines = spark.read.text(source.path or "").select(F.col("_metadata.file_path").alias("file"), value)
         counted = lines.mapInArrow(_numbered, "file string, line bigint, text string")
+        whole = bad.where(F.col("text").isNull()).select(
+            "file", F.lit("").alias("text"), "reason", _told_line(F.col("reason")).alias("line")
+        )
         rows = counted.join(bad.distinct(), ["file", "text"]).where((F.col("reason") != HEADER) | (F.col("line") > 1))
+        rows = rows.unionByName(whole)
     else:
         rows = bad.withColumn("line", F.lit(None).cast("bigint"))
     return rows.select(F.lit(source.relation).alias("source"), "file", "line", "text", "reason")
+
+
+def _told_line(reason: Column) -> Column:
+    """The line that a reason ends with, where a file was read as a whole."""
+    return F.regexp_extract(reason, r"\(line ([0-9]+)\)$", 1).try_cast("bigint")
 
 
 def readable(file: str) -> str:

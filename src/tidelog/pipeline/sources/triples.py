@@ -1,35 +1,187 @@
-"""N-Triples, line by line.
+"""RDF as records of terms.
 
-What      : `triple_records` takes lines apart into subject, predicate and object.
-Idea      : the grammar of a line is regular; one expression, compiled once in the JVM, splits and checks it at the
-            same time, so that no line goes through Python.
-Source    : RDF 1.1 N-Triples, W3C Recommendation, section 7 (grammar).
-Invariant : a term keeps its spelling, with brackets, quotes, language and data type, so that different terms stay
-            different constants. A line that the grammar does not allow is a bad record; comments and blank lines are
-            left out.
-Departures: two spellings of one term (an escape and its character) stay two constants; write files in canonical form.
-Never     : no prefixes and no base: that is Turtle.
+What      : `term_records` reads a source of RDF files, in any format, into records of subject, predicate and object.
+Idea      : N-Triples and N-Quads are lines, which Spark divides among its tasks; a task gives a batch of lines to the
+            scanner of `tidelog.rdf`. Any other format is parsed file by file, each in one task. A term travels as its
+            typed text (changes/typed_texts.py), so that an IRI, a string and a number stay what they are.
+Invariant : a line that is no statement is a bad record, and so is a file of another format that is no RDF. Blank nodes
+            of two files do not meet: their labels carry a digest of the file's address. A statement in a named graph
+            is a bad record, unless the option `named_graphs` is `union`. A bad record of a file that is no lines has
+            no text; its reason ends with the line, if the parser told it.
+Never     : no relations and no reasoning.
 """
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
+from tidelog.changes.typed_texts import typed_texts
+from tidelog.errors import UpdateError
 from tidelog.pipeline.settings.config import NOT_TEXT
 
-_ESCAPE = r"\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}"
-_IRI = rf"""<(?:[^\x00-\x20<>"{{}}|^`\\]|{_ESCAPE})*>"""
-_BLANK = r"_:[\p{L}\p{N}_](?:[\p{L}\p{N}_.\-]*[\p{L}\p{N}_\-])?"
-_STRING = rf'"(?:[^"\\\r\n]|\\[tbnrf"\'\\]|{_ESCAPE})*"'
-_LITERAL = rf"{_STRING}(?:\^\^{_IRI}|@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)?"
-TRIPLE = rf"^\s*({_IRI}|{_BLANK})\s*({_IRI})\s*({_IRI}|{_BLANK}|{_LITERAL})\s*\.\s*(?:#.*)?$"
-"""One triple, in the words of Java's regular expressions; the groups are its terms."""
+if TYPE_CHECKING:
+    from tidelog.rdf.quads import Quads
+
+NAMES = ("subject", "predicate", "object")
+NAMED_GRAPH = "the statement stands in a named graph"
+"""What is wrong with a quad where triples are wanted."""
+
+_SCHEMA = "f1 string, f2 string, f3 string, text string, file string, problem string"
+_FIELDS = [pa.field(name, pa.large_string()) for name in ("f1", "f2", "f3", "text", "file", "problem")]
+_LINES = (".nt", ".nq")
+_SPLIT_BY_SPARK = (".gz", ".bz2")
 
 
-def triple_records(lines: DataFrame) -> DataFrame:
-    """Lines (value, file, is_text) as records with the fields f1, f2, f3, text, file and problem."""
+def term_records(spark: SparkSession, lines: DataFrame, path: str, options: Mapping[str, str]) -> DataFrame:
+    """Records with typed texts f1, f2, f3, and text, file and problem; `lines` are those of all files at the path."""
+    keeps = options.get("named_graphs", "refuse") == "union"
+    lookup = {name: value for name, value in options.items() if name in ("recursiveFileLookup", "pathGlobFilter")}
+    files = spark.read.format("binaryFile").options(**lookup).load(path)
+    whole = [row.path for row in files.select("path").toLocalIterator() if not _is_lines(row.path)]
     told = lines.where(~F.col("value").rlike(r"^\s*(#.*)?$"))
-    problem = F.when(~F.col("is_text"), NOT_TEXT).when(~F.col("value").rlike(TRIPLE), "the line is no triple")
-    terms = (F.regexp_extract("value", TRIPLE, number).alias(f"f{number}") for number in (1, 2, 3))
-    return told.select(*terms, F.col("value").alias("text"), "file", problem.alias("problem"))
+    if whole:
+        told = told.where(~F.col("file").isin(whole))
+    parsed = told.select("value", "file", "is_text").mapInArrow(_Lines(union=keeps), _SCHEMA)
+    if not whole:
+        return parsed
+    contents = files.where(F.col("path").isin(whole)).select("path", "content").repartition(len(whole))
+    return parsed.unionAll(contents.mapInArrow(_Files(union=keeps), _SCHEMA))
+
+
+def plain_text(column: Any) -> Any:  # noqa: ANN401 - a column of Spark
+    """What filters compare with: an IRI without brackets, the text of a string, a number as it is written."""
+    rest = F.substring(column, 2, 2**31 - 1)
+    return F.when(column.startswith("t<"), F.regexp_extract(rest, r"^<(.*)>$", 1)).otherwise(rest)
+
+
+def _is_lines(address: str) -> bool:
+    """Whether a file is read by lines; names that say nothing are taken for N-Triples."""
+    from tidelog.rdf.read import format_of
+
+    path = PurePosixPath(unquote(address))
+    endings = [ending.lower() for ending in path.suffixes]
+    if endings and endings[-1] == ".xz":
+        return False
+    if endings and endings[-1] in _SPLIT_BY_SPARK:
+        endings.pop()
+    return format_of(path) is None or (bool(endings) and endings[-1] in _LINES)  # type: ignore[arg-type]
+
+
+class _Parser:
+    """What both readers share."""
+
+    def __init__(self, *, union: bool) -> None:
+        self._union = union
+
+    def _records(self, quads: Quads, file: str, lines: list[str] | None) -> pa.RecordBatch:
+        """Statements as records; with `lines` every statement has its own, which a bad one keeps."""
+        constants = _own_labels(typed_texts(quads.constants.values), file)
+        rows = quads.rows
+        terms = [constants.take(pa.array(rows[:, at])) for at in range(3)]
+        is_bad = rows[:, 3] >= 0 if not self._union else np.zeros(len(rows), np.bool_)
+        problem = pa.array(np.where(is_bad, NAMED_GRAPH, None), pa.large_string())  # type: ignore[call-overload]
+        text = pa.nulls(len(rows), pa.large_string())
+        if is_bad.any():
+            shown = lines if lines is not None else [None] * len(rows)
+            text = pa.array([line if bad else None for line, bad in zip(shown, is_bad.tolist())], pa.large_string())
+        return _batch([*terms, text, _constant(file, len(rows)), problem])
+
+
+class _Lines(_Parser):
+    """Lines to records, in Arrow tasks."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            files = batch.column("file").to_pylist()
+            starts = [at for at in range(len(files)) if at == 0 or files[at] != files[at - 1]]
+            for start, stop in zip(starts, [*starts[1:], len(files)]):
+                part = batch.slice(start, stop - start)
+                good = part.filter(part.column("is_text"))
+                if len(good):
+                    yield from self._parsed(good.column("value").to_pylist(), files[start])
+                if len(good) < len(part):
+                    bad = part.filter(pc.invert(part.column("is_text"))).column("value").to_pylist()
+                    yield _rejected(bad, files[start], NOT_TEXT)
+
+    def _parsed(self, lines: list[str], file: str) -> Iterator[pa.RecordBatch]:
+        """All lines at once; if one of them is bad, it is found by halves."""
+        import pyoxigraph as ox
+
+        from tidelog.rdf.read import read_text
+
+        text = "\n".join(lines).encode()
+        try:
+            quads = read_text(text, ox.RdfFormat.N_QUADS, file, keep_labels=True)
+        except UpdateError as error:
+            quads, reason = None, error.problems[0].sentence
+        if quads is not None and len(quads) == len(lines):
+            yield self._records(quads, file, lines)
+        elif len(lines) == 1:
+            yield _rejected(lines, file, reason if quads is None else "the line is no triple")
+        else:
+            half = len(lines) // 2
+            yield from self._parsed(lines[:half], file)
+            yield from self._parsed(lines[half:], file)
+
+
+class _Files(_Parser):
+    """Whole files to records, in Arrow tasks."""
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from tidelog.rdf.read import COMPRESSIONS, format_of, read_text
+
+        for batch in batches:
+            for address, content in zip(batch.column(0).to_pylist(), batch.column(1).to_pylist()):
+                path = PurePosixPath(unquote(address))
+                form = format_of(path)  # type: ignore[arg-type]
+                unpack = COMPRESSIONS.get(path.suffix.lower())
+                try:
+                    text = unpack(content) if unpack is not None else content
+                    assert form is not None
+                    yield self._records(read_text(text, form, _base(address), keep_labels=True), address, None)
+                except UpdateError as error:
+                    problem = error.problems[0]
+                    where = f" (line {problem.place.line})" if problem.place else ""
+                    yield _rejected([None], address, f"{problem.sentence}{where}")
+                except (OSError, EOFError, ValueError) as error:
+                    yield _rejected([None], address, f"the file cannot be unpacked: {error}")
+
+
+def _base(address: str) -> str:
+    """What relative IRIs of a file are relative to: a local file to itself, as everywhere else."""
+    return unquote(address.removeprefix("file://").removeprefix("file:")) if address.startswith("file:") else "<rdf>"
+
+
+def _own_labels(texts: pa.Array, file: str) -> pa.Array:
+    """The constants with labels for blank nodes that only this file has."""
+    is_blank = pc.starts_with(texts, "t_:")
+    if not pc.any(is_blank).as_py():
+        return texts
+    digest = hashlib.blake2b(file.encode(), digest_size=5).hexdigest()
+    labels = texts.filter(is_blank).to_pylist()
+    named = [f"t_:t{digest}x{int.from_bytes(label[3:].encode())}" for label in labels]
+    return pc.replace_with_mask(texts, is_blank, pa.array(named, pa.large_string()))
+
+
+def _rejected(lines: Sequence[str | None], file: str, reason: str) -> pa.RecordBatch:
+    nothing = pa.nulls(len(lines), pa.large_string())
+    text = pa.array(lines, pa.large_string())
+    return _batch([nothing] * 3 + [text, _constant(file, len(lines)), _constant(reason, len(lines))])
+
+
+def _constant(text: str, count: int) -> pa.Array:
+    return pa.array([text] * count, pa.large_string())
+
+
+def _batch(columns: list[pa.Array]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([column.cast(pa.string()) for column in columns], [f.name for f in _FIELDS])

@@ -27,6 +27,7 @@ from pyspark.sql.types import (
     LongType,
     ShortType,
     StringType,
+    StructField,
 )
 
 from tidelog.backends.spark.cluster import frames
@@ -35,6 +36,7 @@ from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.changes.columns import unsupported
 from tidelog.changes.fact_sources import column_name, wrong_arity
+from tidelog.changes.typed_texts import TYPED
 from tidelog.errors import Problem, UpdateError
 
 _WHOLE = (ByteType, ShortType, IntegerType, LongType)
@@ -52,6 +54,15 @@ _REFUSALS = {
     _NO_TEXT: ("E304", "has strings that are not valid Unicode", "repair them with make_valid_utf8"),
     _NEGATIVE: ("E306", "has negative values, which are no unsigned", "declare a number, or leave these facts out"),
 }
+
+
+class TypedText(StringType):
+    """A column of constants of any type, each with its type (changes/typed_texts.py)."""
+
+
+def is_typed(field: StructField) -> bool:
+    """Whether a column holds typed texts."""
+    return isinstance(field.dataType, StringType) and bool((field.metadata or {}).get(TYPED))
 
 
 def as_declared(frame: DataFrame, types: tuple[str, ...] | None, *, is_asked: bool = False) -> DataFrame:
@@ -78,7 +89,7 @@ def check_shape(frame: DataFrame, relation: str, arity: int | None, types: tuple
         name = column_name(relation, at + 1)
         if not isinstance(field.dataType, (*_WHOLE, StringType, BooleanType, FloatType, DoubleType)):
             raise unsupported(name, field.dataType.simpleString())
-        wanted = _DECLARED.get(types[at]) if types is not None else None
+        wanted = _DECLARED.get(types[at]) if types is not None and not is_typed(field) else None
         if wanted is not None and types is not None and not isinstance(field.dataType, wanted):
             raise UpdateError.of(
                 "E306",
@@ -91,7 +102,7 @@ def encoded(
     jobs: Jobs, constants: Constants, frame: DataFrame, relation: str, types: tuple[str, ...] | None = None
 ) -> tuple[DataFrame, int]:
     """The distinct facts as ids, and about how many there are (repeated ones counted); release them after use."""
-    kinds = [field.dataType for field in frame.schema.fields]
+    kinds = [TypedText() if is_typed(field) else field.dataType for field in frame.schema.fields]
     plain = frame.toDF(*(f"v{at}" for at in range(len(kinds))))
     if any(isinstance(kind, FloatType | DoubleType) for kind in kinds):
         plain = with_float_texts(plain, kinds)
@@ -131,6 +142,8 @@ def _checked(jobs: Jobs, kept: DataFrame, kinds: list[DataType], relation: str) 
 def _id(at: int, kind: DataType, declared: str = "any") -> Column:
     value = F.col(f"v{at}")
     match kind:
+        case TypedText():
+            return ids.of_typed_column(value)
         case StringType():
             return F.when(~F.is_valid_utf8(value), F.lit(_NO_TEXT)).otherwise(ids.of_string_column(value))
         case BooleanType():
@@ -147,6 +160,9 @@ def _text(at: int, kind: DataType) -> Column:
     """The typed text of a constant that needs one."""
     value = F.col(f"v{at}")
     match kind:
+        case TypedText():
+            is_hashed = _id(at, kind).bitwiseAND(F.lit(ids.TAG)).isin(ids.STRING, ids.OTHER)
+            return F.when(is_hashed, value)
         case StringType():
             return F.concat(F.lit("s"), value)
         case FloatType() | DoubleType():

@@ -99,6 +99,17 @@ def of_text_column(column: Column) -> Column:
     return _hashed(column, OTHER)
 
 
+def of_typed_column(column: Column) -> Column:
+    """The ids of a column of typed texts."""
+    letter, rest = F.substring(column, 1, 1), F.substring(column, 2, 2**31 - 1)
+    return (
+        F.when(letter.isin("s", "t"), _hashed(column, STRING))
+        .when(letter == "i", of_integer_column(rest.try_cast("long")))
+        .when(letter == "b", of_bool_column(rest == "true"))
+        .otherwise(_hashed(column, OTHER))
+    )
+
+
 def _hashed(text: Column, tag: int) -> Column:
     number = F.conv(F.substring(F.md5(text), 1, _DIGITS), 16, 10).cast("long")
     return F.shiftleft(number, 2).bitwiseOR(F.lit(tag))
