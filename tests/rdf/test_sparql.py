@@ -93,13 +93,27 @@ def test_updates(kg):
     kg.verify()
 
 
+def test_several_operations_are_one_update(kg):
+    """The last one that names a triple decides; the first may have a WHERE."""
+    version = kg.version
+    kg.update(
+        EX + "DELETE { ?x :age ?n } INSERT { ?x :years ?n } WHERE { ?x :age ?n } ;\n"
+        "INSERT DATA { :eve a :Chair . :fay a :Chair } ; DELETE DATA { :eve a :Chair } ;"
+    )
+    assert kg.version == version + 1
+    assert kg.query(EX + "ASK { :fay a :Professor }")
+    assert not kg.query(EX + "ASK { :eve a :Chair }")
+    assert not kg.query(EX + "ASK { ?x :age ?n }")
+    kg.verify()
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [
         ("LOAD <http://127.0.0.1:1/>", "E832"),
         ("CLEAR ALL", "E833"),
         ("INSERT DATA { GRAPH <urn:g> { <urn:a> <urn:b> <urn:c> } }", "E833"),
-        ("INSERT DATA { <urn:a> <urn:b> <urn:c> } ; DELETE DATA { <urn:a> <urn:b> <urn:c> }", "E833"),
+        ("INSERT DATA { <urn:a> <urn:b> <urn:c> } ; DELETE WHERE { <urn:a> ?p ?o }", "E833"),
         ("INSERT nonsense", "E831"),
     ],
 )
