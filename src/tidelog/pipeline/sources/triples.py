@@ -169,8 +169,14 @@ def _own_labels(texts: pa.Array, file: str) -> pa.Array:
         return texts
     digest = hashlib.blake2b(file.encode(), digest_size=5).hexdigest()
     labels = texts.filter(is_blank).to_pylist()
-    named = [f"t_:t{digest}x{int.from_bytes(label[3:].encode())}" for label in labels]
+    named = [f"t_:t{digest}x{_number(label[3:].encode())}" for label in labels]
     return pc.replace_with_mask(texts, is_blank, pa.array(named, pa.large_string()))
+
+
+def _number(label: bytes) -> int:
+    """A number that no other label of the file has: the label itself, or 128 bits of a long one."""
+    short = label if len(label) <= 8 else hashlib.blake2b(label, digest_size=16).digest()
+    return int.from_bytes(short)
 
 
 def _rejected(lines: Sequence[str | None], file: str, reason: str) -> pa.RecordBatch:
