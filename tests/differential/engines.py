@@ -228,7 +228,7 @@ def public_engines(strategies: Iterable[str], **options: Any) -> dict[str, Facto
     return {strategy: _public(strategy, options) for strategy in strategies}
 
 
-STRATEGIES = ("auto", "recompute", "dred", "bf", "counting", "dred-mark", "bf-mark")
+STRATEGIES = ("auto", "recompute", "dred", "bf", "counting", "circuit", "dred-mark", "bf-mark")
 """The strategies of `tidelog.Engine` that golden, random and metamorphic tests run beside the reference."""
 
 

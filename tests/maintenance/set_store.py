@@ -14,12 +14,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from tidelog.language.partial import aggregate
 from tidelog.language.terms import Atom, Negation, Rule, Value, variables
 from tidelog.maintenance.prices import LOCAL_PRICES
-from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
+from tidelog.maintenance.versions import TRANSIENT
+from tidelog.planning.lowered import GroupRule, LoweredRule, Stage, is_of_rewrites
 from tidelog.planning.views import ANY, NO_MARKS, NOW, OLD, Mark, Matching, View
 from tidelog.reference.evaluation import Instance, head_bound, instances
 from tidelog.reference.facts import Bound, FactSet, GroundFact, Union, from_fact, from_key, to_fact, to_key
 
 Facts = dict[GroundFact, None]
+UNKEPT = Mark.NOW | TRANSIENT
 LASTING = Mark.OLD | Mark.NOW | Mark.WAS_EXPLICIT | Mark.EXPLICIT | Mark.FORESEEN | Mark.POSITIVE
 
 
@@ -42,7 +44,7 @@ class Filtered:
 class SetStore:
     """Facts with marks, counts and ranks in dictionaries."""
 
-    prices, journeys, bulk = LOCAL_PRICES, 0, None
+    prices, journeys, bulk, keeps_rewrites = LOCAL_PRICES, 0, None, True
 
     def __init__(self, *, record: bool = False) -> None:
         self.stored = FactSet()
@@ -197,7 +199,16 @@ class SetStore:
 
     def stop_counting(self, relations: Iterable[str]) -> None:
         self._save()
-        self.counted -= {stage for stage in self.counted if stage & set(relations)}
+        gone = {stage for stage in self.counted if stage & set(relations)}
+        self.counted -= gone
+        self.mark(self.select(filter(is_of_rewrites, {name for stage in gone for name in stage}), ANY), remove=UNKEPT)
+
+    def carry_counts(self, before: frozenset[str], after: frozenset[str]) -> None:
+        self._save()
+        assert before in self.counted
+        assert not self.select(before ^ after, NOW)
+        self.counted -= {before}
+        self.counted.add(after)
 
     def count(self, stage: Stage, driving: Facts, blocking: Facts, matching: Matching, sign: int, phase: str) -> Facts:
         return self._count(stage, list(self._driven(stage, driving, blocking, matching, phase)), sign)

@@ -38,7 +38,7 @@ def test_strategies_equal_recomputation_on_many_cases(start: int, store: str):
         follow(seed, store)
 
 
-@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name != "counting"])
+@pytest.mark.parametrize("strategy", [name for name in STRATEGIES if name not in ("counting", "circuit")])
 @pytest.mark.parametrize("seed", range(40, 52))
 def test_no_instance_is_derived_twice_in_a_phase(seed: int, strategy: str):
     """Semi-naive and inverse semi-naive views find an instance from one driving literal only, in one round only.

@@ -16,7 +16,7 @@ hub(x, n) :- path(x, _), n = count : { edge(x, _) }.
 far: far(x, y) :- path(x, y), !edge(x, y).
 """
 EDGES = [(number, number + 1) for number in range(20)] + [(number, (number * 7) % 20) for number in range(0, 20, 3)]
-STRATEGIES = ("auto", "recompute", "dred", "bf", "counting", "dred-mark", "bf-mark")
+STRATEGIES = ("auto", "recompute", "dred", "bf", "counting", "circuit", "dred-mark", "bf-mark")
 
 
 def updates(strategy):
@@ -53,7 +53,7 @@ def test_a_measured_update_is_the_same_update(strategy):
 def test_measured_random_programs_agree_with_recomputation(seed):
     """Negation, aggregates, arithmetic, rules that come and go, under every strategy."""
     with tl.profiling():
-        agree(draw_case(seed), public_engines(("dred", "bf", "counting")))
+        agree(draw_case(seed), public_engines(("dred", "bf", "counting", "circuit")))
 
 
 def test_duplicates_are_derivations_that_gave_nothing_new():

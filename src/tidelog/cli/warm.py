@@ -30,7 +30,7 @@ number(x, x + 1, x - 1, x * 2, x / 2, x % 3, x ^ 2, -x, min(x, 3), max(x, 3), ab
 real(f, f * 1.5, f / 2.0) :- weight(_, f), f > 0.25.
 four(a, b, c, d) :- edge(a, b), edge(b, c), edge(c, d), a < 5.
 """
-_STRATEGIES = ("recompute", "dred", "bf", "dred-mark", "bf-mark", "counting", "auto")
+_STRATEGIES = ("recompute", "dred", "bf", "dred-mark", "bf-mark", "counting", "circuit", "auto")
 _MANY = 6000
 
 

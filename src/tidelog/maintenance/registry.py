@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from tidelog.errors import UsageError
 from tidelog.maintenance.bf import BackwardForward
 from tidelog.maintenance.choose import Auto
+from tidelog.maintenance.circuit import Circuit
 from tidelog.maintenance.counting import Counting
 from tidelog.maintenance.dred import DRed
 from tidelog.maintenance.marking import BackwardForwardAhead, DRedAhead
@@ -26,6 +27,7 @@ _MAKERS: Mapping[str, Callable[[], Strategy]] = {
     "bf": BackwardForward,
     "bf-mark": BackwardForwardAhead,
     "counting": Counting,
+    "circuit": Circuit,
 }
 
 STRATEGIES: tuple[str, ...] = tuple(_MAKERS)

@@ -17,6 +17,7 @@ from itertools import filterfalse
 
 from tidelog.language.terms import Atom, Negation, Rule
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage, is_hidden
+from tidelog.planning.rewrites import wired
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,18 @@ class Scheduled:
     def keys(self) -> frozenset[str]:
         """The keys of the stage's rules."""
         return frozenset(rule.key for rule in self.stage.rules)
+
+    @cached_property
+    def wired(self) -> Scheduled:
+        """The stage as a circuit works on it (planning/rewrites.py); itself if its bodies have no prefixes."""
+        stage = wired(self.stage)
+        return self if stage is self.stage else Scheduled.of(stage)
+
+    @property
+    def forms(self) -> tuple[Stage, ...]:
+        """The stages for which a store may keep plans: the stage, parts of it, and the wired one if it was needed."""
+        made = self.__dict__.get("wired", self)
+        return (self.stage, self.grounded, self.recurring, *(() if made is self else (made.stage,)))
 
     @property
     def reads(self) -> frozenset[str]:

@@ -187,7 +187,19 @@ class Store(Protocol[F]):
         """Keep counts of these relations as one stage, from no counts and no ranks on."""
 
     def stop_counting(self, relations: Iterable[str]) -> None:
-        """The counts of these relations are no longer true, nor are those of a stage that shares one of them."""
+        """The counts of these relations are no longer true, nor are those of a stage that shares one of them.
+
+        Rewrites that were counted with them are NOW no longer.
+        """
+
+    def carry_counts(self, before: frozenset[str], after: frozenset[str]) -> None:
+        """What is counted as one stage is from now on counted as another. The relations in which the two differ hold
+        no facts that are NOW, and are in no other stage that is counted.
+        """
+
+    @property
+    def keeps_rewrites(self) -> bool:
+        """Whether rewrites (planning/rewrites.py) may be kept as facts of the stage that they belong to."""
 
     def count(self, stage: Stage, driving: F, blocking: F, matching: Matching, sign: int, phase: str) -> F:
         """As `derive`, but adds `sign` to the head's count in the instance's round, per instance; the heads touched.

@@ -19,6 +19,8 @@ from tidelog.language.terms import Atom, Comparison, Negation, Rule
 BodyLiteral = Atom | Negation | Comparison
 UNDEFINED_PREFIX = "@undefined"
 """With this begin the names of relations of instances without a value (undefined.py)."""
+REWRITES_PREFIX = "@rewrites"
+"""With this begin the names of relations of rewrites, which are kept beside the facts (rewrites.py)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +98,11 @@ class Stage:
     @cached_property
     def name(self) -> str:
         """The component in the user's words, for messages: its relations; of a stage of ours the relation it serves."""
-        if not any(map(is_hidden, self.relations)):
-            return ", ".join(sorted(self.relations))
-        sources = {*(rule.source for rule in self.rules), *(group.source for group in self.groups)}
+        relations = [relation for relation in self.relations if not is_of_rewrites(relation)]
+        if not any(map(is_hidden, relations)):
+            return ", ".join(sorted(relations))
+        rules = [rule for rule in self.rules if not is_of_rewrites(rule.head.relation)]
+        sources = {*(rule.source for rule in rules), *(group.source for group in self.groups)}
         what = "missing values" if self.finds_undefined else "an aggregate"
         return f"{what} in {', '.join(sorted({source.head.relation for source in sources}))}"
 
@@ -106,3 +110,8 @@ class Stage:
 def is_hidden(relation: str) -> bool:
     """Whether a relation is one of ours."""
     return relation.startswith("@")
+
+
+def is_of_rewrites(relation: str) -> bool:
+    """Whether a relation holds rewrites: kept for one strategy, and no part of a version."""
+    return relation.startswith(REWRITES_PREFIX)

@@ -53,7 +53,7 @@ def test_endless_values_are_stopped():
 @pytest.mark.parametrize(
     ("program", "calls"), [(MUTUAL, calls) for calls in (1, 2, 3, 10, 60)] + [(CLOSURE, 1), (CLOSURE, 2), (CLOSURE, 3)]
 )
-@pytest.mark.parametrize("strategy", ["dred", "bf", "recompute", "counting", "auto"])
+@pytest.mark.parametrize("strategy", ["dred", "bf", "recompute", "counting", "circuit", "auto"])
 def test_an_interrupt_inside_an_update_changes_nothing(strategy, program, calls):
     """Ctrl-C may come at any call of a kernel, in any phase; with two relations every round has calls of its own."""
     engine = Engine(program, strategy=strategy)

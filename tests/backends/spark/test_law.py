@@ -19,7 +19,7 @@ from tests.differential.updates import draw_case
 from tests.programs.golden import Golden, golden_cases
 
 GOLDEN = golden_cases()
-STRATEGIES = ("auto", "bf", "dred", "recompute", "counting", "bf-mark", "dred-mark")
+STRATEGIES = ("auto", "bf", "dred", "recompute", "counting", "bf-mark", "dred-mark", "circuit")
 
 
 def _agree(spark: SparkSession, seed: int, capacity: Mapping[str, int], partitions: int, *strategies: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import AbstractContextManager, contextmanager
-from itertools import compress
+from itertools import compress, filterfalse
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,7 @@ from tidelog.limits import Budget
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import maintain
+from tidelog.planning.lowered import is_of_rewrites
 from tidelog.planning.views import DELETED, INSERTED, OLD, Mark, View
 
 _PART = 1 << 18
@@ -71,8 +72,8 @@ class LocalBackend:
         return found.arity if found is not None else None
 
     def relations(self) -> Iterable[str]:
-        """The stored relations."""
-        return tuple(self.store.published)
+        """The stored relations; rewrites are no facts."""
+        return tuple(name for name in self.store.published if not is_of_rewrites(name))
 
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
         """Facts from any source, checked, encoded and stored."""
@@ -130,10 +131,7 @@ class LocalBackend:
 
     def use(self, schedule: Schedule) -> None:
         """From now on these rules are maintained."""
-        kept = [scheduled.stage for scheduled in schedule.stages]
-        kept += [scheduled.grounded for scheduled in schedule.stages]
-        kept += [scheduled.recurring for scheduled in schedule.stages]
-        self.store.keep(kept)
+        self.store.keep(stage for scheduled in schedule.stages for stage in scheduled.forms)
 
     def begin(self, budget: Budget) -> None:
         """An update begins: from now on this budget is asked whether to go on."""
@@ -275,7 +273,7 @@ class LocalBackend:
         maintain(fresh.store, schedule, Recompute(), delete={}, insert=insert, previous=Schedule(()))
         fresh.commit()
         found = {}
-        for name in self.store.relations.keys() | fresh.store.relations.keys():
+        for name in filterfalse(is_of_rewrites, self.store.relations.keys() | fresh.store.relations.keys()):
             missing, extra = self._compare(fresh, name)
             if len(missing) or len(extra):
                 found[name] = missing, extra

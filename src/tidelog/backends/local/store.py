@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-import numpy as np
-
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins import calls
 from tidelog.backends.local.joins.aggregates import regroup
@@ -30,9 +28,10 @@ from tidelog.backends.local.relations.relation import Relation
 from tidelog.backends.local.supply import ALL_HERE, Supply
 from tidelog.maintenance.prices import LOCAL_PRICES, Prices
 from tidelog.maintenance.store import BulkStore, Passing
-from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
+from tidelog.maintenance.versions import TRANSIENT
+from tidelog.planning.lowered import GroupRule, LoweredRule, Stage, is_of_rewrites
 from tidelog.planning.plan import Driver
-from tidelog.planning.views import NO_MARKS, OLD, Mark, Matching, View
+from tidelog.planning.views import ANY, NO_MARKS, OLD, Mark, Matching, View
 
 _MOST_PROVED = 1 << 13
 """How many facts are asked for proofs between two looks at the budget."""
@@ -271,19 +270,7 @@ class LocalStore:
         """The stage's own body facts of at most `limit` instances per rule and given head, and the heads exhausted."""
         if self._supply.is_partial:
             self._announce_heads(stage, facts, matching)
-        prepared = self._preparation(stage)
-        found: dict[str, list[Array]] = {}
-        exhausted: dict[str, Array] = {}
-        for name, rows in facts.parts.items():
-            is_open = np.zeros(len(rows), np.bool_)
-            for rule in prepared.heads.get(name, ()):
-                executable = prepared.executable(rule, Driver.HEAD, None, matching)
-                driving = self.relations[name].rows[rows]
-                counts = self._runner.expand(executable, driving, limit, bodies, add, found)
-                self.derivations[rule.key, phase] += int(counts.sum())
-                is_open |= counts >= limit
-            exhausted[name] = rows[~is_open]
-        return gather(found), LocalFacts(exhausted)
+        return self._runner.expand(self._preparation(stage), facts, matching, limit, bodies, add, phase)
 
     # -- counts and aggregates -------------------------------------------------------------------------------------
 
@@ -293,11 +280,23 @@ class LocalStore:
 
     def start_counting(self, relations: frozenset[str]) -> None:
         """Keep counts of these relations as one stage, from no counts and no ranks on."""
+        self.stop_counting(relations)
         self.counted.start(relations)
 
     def stop_counting(self, relations: Iterable[str]) -> None:
-        """The counts of these relations are no longer true."""
-        self.counted.stop(relations)
+        """The counts of these relations are no longer true, and rewrites that were counted with them mean nothing."""
+        rewrites = list(filter(is_of_rewrites, self.counted.stop(relations)))
+        if rewrites:
+            self.mark(self.select(rewrites, ANY), remove=Mark.NOW | TRANSIENT)
+
+    def carry_counts(self, before: frozenset[str], after: frozenset[str]) -> None:
+        """What was counted as one stage is counted as another."""
+        self.counted.carry(before, after)
+
+    @property
+    def keeps_rewrites(self) -> bool:
+        """Whether rewrites may be kept here: a supply brings facts, and knows nothing of rewrites."""
+        return not self._supply.is_partial
 
     def count(
         self,

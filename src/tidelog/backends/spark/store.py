@@ -66,6 +66,8 @@ class SparkStore:
     """Facts on Spark."""
 
     prices = SPARK_PRICES
+    keeps_rewrites = False
+    """What the driver holds is written with every commit, and rewrites are no part of a version."""
 
     def __init__(self, jobs: Jobs, capacity: Capacity, constants: Constants | None = None) -> None:
         self._jobs = jobs
@@ -81,7 +83,7 @@ class SparkStore:
         self.bulk = WholeStages(jobs, self.constants, self.large, self.supply, self.arity, self.derivations)
         self.nothing, self.size, self.evaluate, self.count_all = near.nothing, near.size, near.evaluate, near.count_all
         self.is_counted, self.start_counting = near.is_counted, near.start_counting
-        self.stop_counting = near.stop_counting
+        self.stop_counting, self.carry_counts = near.stop_counting, near.carry_counts
 
     @property
     def journeys(self) -> int:

@@ -19,7 +19,7 @@ from tidelog.backends.local.joins.preparation import NO_DRIVER, Crew, Preparatio
 from tidelog.backends.local.joins.under_budget import under_budget
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.counted_stages import Counted
-from tidelog.backends.local.relations.facts import distinct
+from tidelog.backends.local.relations.facts import LocalFacts, distinct, gather
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.planning.lowered import LoweredRule
 from tidelog.planning.plan import Driver
@@ -99,6 +99,30 @@ class Runner:
         return prepared.mixed(name, matching, tuple((theirs.looked < ours.looked).tolist()))
 
     def expand(
+        self,
+        prepared: Preparation,
+        facts: LocalFacts,
+        matching: Matching,
+        limit: int,
+        bodies: View,
+        add: Mark,
+        phase: str,
+    ) -> tuple[LocalFacts, LocalFacts]:
+        """The stage's own body facts of at most `limit` instances per rule and given head, and the heads exhausted."""
+        found: dict[str, list[Array]] = {}
+        exhausted: dict[str, Array] = {}
+        for name, rows in facts.parts.items():
+            is_open = np.zeros(len(rows), np.bool_)
+            for rule in prepared.heads.get(name, ()):
+                executable = prepared.executable(rule, Driver.HEAD, None, matching)
+                driving = self._relations[name].rows[rows]
+                counts = self._bodies(executable, driving, limit, bodies, add, found)
+                self.derivations[rule.key, phase] += int(counts.sum())
+                is_open |= counts >= limit
+            exhausted[name] = rows[~is_open]
+        return gather(found), LocalFacts(exhausted)
+
+    def _bodies(
         self,
         executable: Executable,
         driving: Array,

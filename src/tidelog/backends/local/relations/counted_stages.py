@@ -44,13 +44,22 @@ class Counted:
         self.stop(stage)
         self._stages = {**self._stages, stage: {}}
 
-    def stop(self, relations: Iterable[str]) -> None:
-        """Forget the stages that have any of these relations."""
+    def stop(self, relations: Iterable[str]) -> frozenset[str]:
+        """Forget the stages that have any of these relations; all relations of these stages."""
         gone = [stage for stage in self._stages if not stage.isdisjoint(relations)]
         if gone:
             for counts in (counts for stage in gone for counts in self._stages[stage].values()):
                 counts.follow_no_longer()
             self._stages = {stage: counts for stage, counts in self._stages.items() if stage not in gone}
+        return frozenset().union(*gone)
+
+    def carry(self, before: frozenset[str], after: frozenset[str]) -> None:
+        """What was counted as one stage is counted as another; relations that come or go have no facts."""
+        counted = self._stages[before]
+        for counts in (counts for name, counts in counted.items() if name not in after):
+            counts.follow_no_longer()
+        others = {stage: counts for stage, counts in self._stages.items() if stage != before}
+        self._stages = {**others, after: {name: counts for name, counts in counted.items() if name in after}}
 
     def of(self, relation: Relation) -> Counts:
         """The counts of a relation of a counted stage."""
