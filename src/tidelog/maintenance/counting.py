@@ -71,12 +71,24 @@ class Counting(Strategy):
         return store.union(found)
 
     def _from_scratch(self, task: Task[F]) -> F:
-        """Start counting: from no fact of the stage on, as in recomputation."""
+        """Start counting: from no fact of the stage on, as in recomputation.
+
+        With the first round, facts of the stage are matched for the first time, so that rules are evaluated as a whole:
+        no instance contains an earlier fact, and none has to be found from each of its facts.
+        """
         store, relations = task.store, task.stage.relations
         store.start_counting(relations)
         store.mark(store.select(relations, NOW), remove=Mark.NOW)
-        heads = store.count_all(task.stage, task.stage.rules, NEW_VERSION, +1, PHASE)
-        return store.union([heads, store.select(relations, View(Mark.EXPLICIT))])
+        heads = store.count_all(task.stage, task.scheduled.grounded.rules, NEW_VERSION, +1, PHASE)
+        number, _, entering, later = store.due(store.union([heads, store.select(relations, View(Mark.EXPLICIT))]))
+        if not entering:
+            return store.nothing()
+        task.round()
+        store.rank(entering, number)
+        store.mark(entering, add=Mark.NOW)
+        task.counters.add("moved", len(entering))
+        found = store.count_all(task.stage, task.scheduled.recurring.rules, NEW_VERSION, +1, PHASE)
+        return store.union([later, found])
 
     def _step(self, task: Task[F], candidates: F) -> F:
         """Settle the least round in which a fact leaves or enters; the facts that may have to move in later rounds."""

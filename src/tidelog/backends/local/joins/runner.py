@@ -158,7 +158,7 @@ class Runner:
         """
         rule, relation = executable.plan.rule, executable.plan.relation
         at_home = [at for at, join in enumerate(executable.joins) if join.relation in own]
-        driving = NO_DRIVER if rows is None else self._relations[relation or ""].rows[rows]
+        driving = NO_DRIVER if rows is None else self._relations[relation or ""].rows.take(rows, axis=0)
         for table, body in under_budget(self.ask_budget, executable.instances(driving, at_home)):
             if not len(table):
                 continue
@@ -166,11 +166,13 @@ class Runner:
             rounds = np.zeros(len(facts), np.int64)
             for column, at in enumerate(at_home, start=1):
                 joined = self._relations[executable.joins[at].relation]
-                rounds = np.maximum(rounds, counted.of(joined).ranks(body[:, column]))
+                np.maximum(rounds, counted.of(joined).ranks(body[:, column]), out=rounds)
             if rows is not None and relation is not None and relation in own:
-                rounds = np.maximum(rounds, counted.of(self._relations[relation]).ranks(rows[body[:, 0]]))
+                ranks = counted.of(self._relations[relation]).ranks(rows.take(body[:, 0]))
+                np.maximum(rounds, ranks, out=rounds)
+            rounds += 1
             self.derivations[rule.key, phase] += len(facts)
-            counted.add(heads, facts, rounds + 1, sign)
+            counted.add(heads, facts, rounds, sign)
             yield distinct(facts)
 
 

@@ -71,7 +71,8 @@ class Counts:
 
     def add(self, facts: Array, rounds: Array, sign: int) -> Callable[[], None]:
         """Add to the count of each fact in its round, once per occurrence; returns what undoes it."""
-        table = np.column_stack([facts, rounds]).astype(np.int32)
+        table = np.empty((len(facts), 2), np.int32)
+        table[:, 0], table[:, 1] = facts, rounds
         cells = self._cells.store(table, ANY, NO_MARKS)
         self._counts = _longer(self._counts, self._cells.count, 0)
         self._churn += len(cells)
@@ -87,7 +88,7 @@ class Counts:
     def ranks(self, facts: Array) -> Array:
         """The rank of each fact, NEVER where it has none."""
         self._ranks = _longer(self._ranks, self._relation.count, NEVER)
-        return self._ranks[facts]
+        return self._ranks.take(facts)
 
     def rank(self, facts: Array, round_number: int | None) -> Callable[[], None]:
         """Give the facts a rank, or none; returns what undoes it."""
