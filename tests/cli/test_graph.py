@@ -16,15 +16,24 @@ from tidelog.cli.drawing.layers import layers
 from tidelog.cli.drawing.layout import lay_out
 from tidelog.cli.drawing.mermaid import mermaid
 from tidelog.cli.drawing.svg import svg
-from tidelog.errors import UsageError
+from tidelog.errors import ProgramError, UsageError
 from tidelog.language.parser import parse
 
 ROOT = Path(__file__).parents[2]
 RS3 = ROOT / "tests" / "programs" / "zodiacedge" / "rs3" / "program.dl"
 
 
-def run(file: Path, *, output=None, name=None, title=None) -> int:
-    return graph.run(argparse.Namespace(file=str(file), output=output, format=name, title=title, dialect=None))
+ROADS = """\
+far: far(x, w) :- road(x, y), road(y, z), road(z, w).
+rail: far(x, w) :- road(x, y), road(y, z), rail(z, w).
+on: far(x, w) :- far(x, y), ferry(y, z), road(z, w), !closed(w).
+busy: busy(x, n) :- road(x, _), n = count : { far(x, _) }.
+"""
+
+
+def run(file: Path, *, output=None, name=None, title=None, circuit=False) -> int:
+    options = {"output": output, "format": name, "title": title, "dialect": None, "circuit": circuit}
+    return graph.run(argparse.Namespace(file=str(file), **options))
 
 
 def drawn(text: str):
@@ -38,6 +47,25 @@ def test_the_pictures_in_the_documentation_are_current(rule_set, capsys):
     assert run(program, title=f"ZodiacEdge rule set {rule_set.upper()}") == 0
     picture = ROOT / "docs" / "pictures" / f"hrdg-{rule_set}.svg"
     assert capsys.readouterr().out == picture.read_text(encoding="utf-8")
+
+
+def test_the_circuit_is_drawn_with_the_rows_that_rules_share(tmp_path, capsys):
+    """Two rules read one prefix; `docs/circuits.md` shows these rules and this picture."""
+    (tmp_path / "roads.dl").write_text(ROADS)
+    assert run(tmp_path / "roads.dl", title="The circuit of four rules", circuit=True) == 0
+    drawn = capsys.readouterr().out
+    assert drawn == (ROOT / "docs" / "pictures" / "circuit.svg").read_text(encoding="utf-8")
+    assert ROADS in (ROOT / "docs" / "circuits.md").read_text(encoding="utf-8")
+    assert drawn.count("prefix1(") == 3  # its direction, and the signals of two rules
+    assert "count1(x, n)" in drawn
+    assert "@" not in drawn
+
+
+def test_a_program_that_cannot_run_has_no_circuit(tmp_path):
+    """Rules can be looked at when they are wrong; rows cannot be made of them."""
+    (tmp_path / "wrong.dl").write_text("p(x, z) :- q(x).")
+    with pytest.raises(ProgramError, match="E202"):
+        run(tmp_path / "wrong.dl", circuit=True)
 
 
 def test_rs3_as_svg_shows_rules_recursion_negation_and_strata():

@@ -1,6 +1,6 @@
 """`tidelog graph FILE`: the program's hyper rules dependency graph as a picture.
 
-What      : reads a program and writes its HRDG as SVG, DOT or Mermaid.
+What      : reads a program and writes its HRDG as SVG, DOT or Mermaid; with `--circuit` that of its rows in a circuit.
 Idea      : the picture shows what analysis/hypergraph.py computes; unsafe programs can be looked at, too.
 Invariant : without `--output` the picture is all that goes to stdout.
 Never     : no evaluation, and no program outside Python.
@@ -15,6 +15,7 @@ from pathlib import Path
 from tidelog.cli import Subparsers
 from tidelog.cli.options import add_dialect
 from tidelog.errors import UsageError
+from tidelog.language.terms import Program, Rule
 
 FORMATS = ("svg", "dot", "mermaid")
 ENDINGS = {".svg": "svg", ".dot": "dot", ".gv": "dot", ".mmd": "mermaid", ".mermaid": "mermaid"}
@@ -29,6 +30,7 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument("file", metavar="FILE", help="a program")
     parser.add_argument("--format", choices=FORMATS, help="(default: by the ending of the output, else svg)")
     parser.add_argument("-o", "--output", metavar="OUT", help="where to write (default: stdout)")
+    parser.add_argument("--circuit", action="store_true", help="draw the rows of the strategy circuit, not the rules")
     parser.add_argument("--title", help="(default: the file's name)")
     add_dialect(parser)
 
@@ -43,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     from tidelog.language.read import read_program
 
     program = read_program(args.file, args.dialect)
-    found = hypergraph(program.rules)
+    found = hypergraph(_circuit(program) if args.circuit else program.rules)
     arrows = len(found.positive) + len(found.negative)
     if arrows > MAX_ARROWS:
         sentence = f"{args.file} has {arrows} arrows between hyper-nodes, nobody could read them"
@@ -60,3 +62,12 @@ def run(args: argparse.Namespace) -> int:
         reason = error.strerror or str(error)
         raise UsageError.of("E806", f"{args.output} cannot be written: {reason}", remedy="check the path") from error
     return 0
+
+
+def _circuit(program: Program) -> tuple[Rule, ...]:
+    """The rows of a program that can be maintained; another one is refused as anywhere."""
+    from tidelog.analysis.program_check import check
+    from tidelog.cli.drawing.circuit import rows_of
+
+    check(program)
+    return rows_of(program)
