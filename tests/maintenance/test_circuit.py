@@ -203,3 +203,21 @@ def test_rules_as_a_stream(seed: int):
             remove_rules=gone,
         )
         engine.verify()
+
+
+def test_rewrites_do_not_outlive_an_interrupt():
+    """What an interrupt leaves is not trusted: counts are forgotten, and so are the rewrites that were counted.
+
+    Without that, the rewrites of a rule that goes in the next update stay behind; when the rule comes again they are
+    met as if they had been counted, and E902 is raised.
+    """
+    engine = tl.Engine(GUARDED + SHARED, strategy="circuit")
+    engine.apply(insert={"a": [(1, 2)], "b": [(2, 3)], "c": [(3,)], "edge": [(1, 2), (2, 1)], "open": [(1,), (2,)]})
+    engine._backend.distrust()
+    engine._backend.rollback()
+    assert rewrites_in(engine) == {}
+    engine.apply(remove_rules=["first", "second"])
+    engine.apply(add_rules=SHARED, insert={"b": [(2, 4)]})
+    engine.apply(delete={"b": [(2, 3)]}, insert={"d": [(4,)], "edge": [(2, 3)]})
+    engine.verify()
+    assert list(engine["p"]) == [(1,)]

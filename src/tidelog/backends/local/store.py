@@ -130,9 +130,10 @@ class LocalStore:
         self.counted.follow()
 
     def distrust(self) -> None:
-        """After an interrupt: forget counts and plans, which are made in many steps and can be made again."""
+        """After an interrupt: forget counts, rewrites and plans, which are made in many steps and can be made again."""
         drain()
         self.prepared, self.counted = {}, Counted()
+        self.catalogue.forget(is_of_rewrites)
         self.catalogue.stand_still()
         for relation in self.relations.values():
             relation.unmark()

@@ -9,7 +9,7 @@ Never     : no facts and no rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 
 from tidelog.backends.local.relations.relation import Latch, Relation
@@ -78,6 +78,12 @@ class Catalogue:
             self.stand_still()
             for relation in self._opened:  # they stay there, because the next commit gives back their room
                 relation.rollback()
+
+    def forget(self, is_worthless: Callable[[str], bool]) -> None:
+        """Have no relations of these names any more, in no version."""
+        for name in list(filter(is_worthless, self.relations)):
+            del self.relations[name]
+        self.published = {name: one for name, one in self.published.items() if not is_worthless(name)}
 
     def stand_still(self) -> None:
         """Nobody is told any more when rows move."""
