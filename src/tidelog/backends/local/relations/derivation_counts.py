@@ -2,8 +2,9 @@
 
 What      : for every fact of a counted relation its rank (the round in which it is first derived) and, per round, the
             number of instances that derive it.
-Idea      : a count belongs to a cell (fact, round); cells are rows of a small relation of their own, indexed by fact,
-            so that counting is one store and one addition per instance.
+Idea      : most facts have all their derivations in one round, so each has one count beside it, with its round. Further
+            counts are cells (fact, round): rows of a small relation of their own, indexed by fact. What a fact has in a
+            round is the count beside it, if that is of the round, and the cell together.
 Invariant : counts never go below zero and never overflow; both raise. Everything can be undone until the commit.
 Never     : no fact enters or leaves because of a count (maintenance/counting.py decides that).
 """
@@ -41,10 +42,35 @@ def _add(counts: Array, cells: Array, sign: Int) -> Int:
 
 
 @compiled
-def _first_rounds(facts: Array, slots: Int, room: Int, links: Int, cells: Array, counts: Array, first: Array) -> None:
+def _add_near(near: Array, facts: Array, rounds: Array, sign: Int, far: Array) -> Int:
+    """Add to the counts beside the facts; `far` gets the positions of those that need a cell.
+
+    Their number is returned, negative if a count has become too great. No count beside a fact goes below zero.
+    """
+    found, wrong = 0, False
+    for i in range(facts.shape[0]):
+        at = 2 * np.int64(facts[i])
+        count = near[at + 1]
+        if sign > 0 and count == 0:
+            near[at] = rounds[i]
+            near[at + 1] = sign
+        elif near[at] == rounds[i] and count > 0:
+            near[at + 1] = count + sign
+            wrong |= count + sign > _GREATEST
+        else:
+            far[found] = i
+            found += 1
+    return -1 - found if wrong else found
+
+
+@compiled
+def _first_rounds(
+    facts: Array, near: Array, slots: Int, room: Int, links: Int, cells: Array, counts: Array, first: Array
+) -> None:
     """The least round in which each fact has a count, NEVER if none."""
     for i in range(facts.shape[0]):
-        least = NEVER
+        at = 2 * np.int64(facts[i])
+        least = near[at] if near[at + 1] > 0 else NEVER
         end = find_one(slots, room, np.int64(facts[i]))
         cell = np.int64(-1) if end == -1 else load32(links, end)
         while cell != -1:
@@ -60,6 +86,7 @@ class Counts:
     def __init__(self, relation: Relation) -> None:
         self._relation = relation
         self._ranks = np.full(relation.count, NEVER, np.int64)
+        self._near = np.zeros(2 * relation.count, np.int64)
         self._cells = Relation(f"@cells of {relation.name}", 2)
         self._counts = np.zeros(self._cells.count, np.int64)
         self._churn = 0
@@ -67,23 +94,47 @@ class Counts:
     @property
     def nbytes(self) -> int:
         """The memory that ranks and counts take."""
-        return self._ranks.nbytes + self._cells.nbytes + self._counts.nbytes
+        return self._ranks.nbytes + self._near.nbytes + self._cells.nbytes + self._counts.nbytes
 
     def add(self, facts: Array, rounds: Array, sign: int) -> Callable[[], None]:
         """Add to the count of each fact in its round, once per occurrence; returns what undoes it."""
+        self._near = _longer(self._near, 2 * self._relation.count, 0)
+        rounds, positions = rounds.astype(np.int32), np.empty(len(facts), np.int64)
+        found = _add_near(self._near, facts, rounds, sign, positions)
+        far = positions[: found if found >= 0 else -1 - found]
+        if not len(far) and found >= 0:
+            return lambda: self._take_back(facts, rounds, sign)
+        is_beside = np.ones(len(facts), np.bool_)
+        is_beside[far] = False
+        beside = facts[is_beside], rounds[is_beside]
+        cells = self._cells_of(facts[far], rounds[far])
+        wrong = _add(self._counts, cells, sign) | (_OVERFLOW if found < 0 else 0)
+
+        def undo() -> None:
+            _add(self._counts, cells, -sign)
+            self._take_back(*beside, sign)
+
+        if wrong:
+            undo()
+            name = self._relation.name
+            if wrong & _NEGATIVE:
+                raise LawError.of("E902", f"a fact of {name} has fewer derivations than none", remedy="report this")
+            raise LawError.of("E903", f"a fact of {name} has too many derivations to count", remedy="use dred or bf")
+        return undo
+
+    def _take_back(self, facts: Array, rounds: Array, sign: int) -> None:
+        """Undo what was added beside the facts; whatever came later is undone already, so that nothing is far."""
+        left = _add_near(self._near, facts, rounds, -sign, np.empty(len(facts), np.int64))
+        assert left == 0
+
+    def _cells_of(self, facts: Array, rounds: Array) -> Array:
+        """The cells of facts in rounds, which are made if there are none."""
         table = np.empty((len(facts), 2), np.int32)
         table[:, 0], table[:, 1] = facts, rounds
         cells = self._cells.store(table, ANY, NO_MARKS)
         self._counts = _longer(self._counts, self._cells.count, 0)
         self._churn += len(cells)
-        wrong = _add(self._counts, cells, sign)
-        if wrong:
-            _add(self._counts, cells, -sign)
-            name = self._relation.name
-            if wrong & _NEGATIVE:
-                raise LawError.of("E902", f"a fact of {name} has fewer derivations than none", remedy="report this")
-            raise LawError.of("E903", f"a fact of {name} has too many derivations to count", remedy="use dred or bf")
-        return lambda: _add(self._counts, cells, -sign)
+        return cells
 
     def ranks(self, facts: Array) -> Array:
         """The rank of each fact, NEVER where it has none."""
@@ -104,8 +155,10 @@ class Counts:
         """The least round in which each fact has a count, 0 for explicit facts, NEVER if none."""
         first = np.empty(len(facts), np.int64)
         index, cells = self._cells.index((0,)), self._cells
+        self._near = _longer(self._near, 2 * self._relation.count, 0)
         _first_rounds(
             facts,
+            self._near,
             index.slots.ctypes.data,
             len(index.slots) - 1,
             index.links.ctypes.data,
@@ -148,6 +201,9 @@ class Counts:
         self._ranks = np.full(self._relation.count, NEVER, np.int64)
         alive = destinations >= 0
         self._ranks[destinations[alive]] = old[alive]
+        near = _longer(self._near, 2 * len(destinations), 0)[: 2 * len(destinations)].reshape(-1, 2)
+        self._near = np.zeros(2 * self._relation.count, np.int64)
+        self._near.reshape(-1, 2)[destinations[alive]] = near[alive]
         self._rebuild(table[kept], counts[kept])
 
     def _rebuild(self, table: Array, counts: Array) -> None:
