@@ -22,7 +22,7 @@ _COUNTED = {
 }
 """The columns of the B/F paper's Table 2, and what they are called here."""
 
-_LAST = ("counting", "auto")
+_LAST = ("counting", "circuit", "auto")
 
 
 def write() -> Path:
@@ -52,7 +52,7 @@ def _deletions(results: Results) -> Iterator[str]:
             row = [workload["workload"], step["deleted"], step["net"], step["recompute"]["ms"]]
             for strategy, columns in _COUNTED.items():
                 row += [step[strategy]["ms"], *(step[strategy][name] for name in columns.values())]
-            rows.append([*row, *(step[strategy]["ms"] for strategy in _LAST if strategy in step)])
+            rows.append([*row, *(step[strategy]["ms"] if strategy in step else "" for strategy in _LAST)])
     yield _table([*header, *_LAST], rows)
     yield _reached(results["must reach"])
 

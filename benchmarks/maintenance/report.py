@@ -25,6 +25,7 @@ COLOURS = {
     "bf": "#1f6fb2",
     "bf-mark": "#86b9e0",
     "counting": "#8e5ea2",
+    "circuit": "#c44e77",
     "auto": "#1a7f4b",
 }
 """One colour per strategy in every plot."""
