@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.circuits.measured import BATCHES, SHARES
-from benchmarks.circuits.workloads import DATA, WORKLOADS
+from benchmarks.circuits.workloads import DATA, OWL, WORKLOADS
 from benchmarks.maintenance.report import RESULTS, table
 
 STRATEGIES = ("circuit", "counting", "bf")
@@ -35,13 +35,14 @@ PUBLISHED = {
 """What section 5 of the paper says in words; its figures are pictures."""
 SIDE = Path(__file__).with_name("pydbsp_side.py")
 PATIENCE = 600
+NAMES = [*WORKLOADS, OWL]
 
 
 def main() -> None:
     """Measure, print, store."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.circuits", description=__doc__.splitlines()[0])
     parser.add_argument("--pydbsp", metavar="PYTHON", help="a Python 3.12 or newer with pydbsp 1.0.0")
-    parser.add_argument("--only", nargs="*", default=list(WORKLOADS), choices=list(WORKLOADS), help="some workloads")
+    parser.add_argument("--only", nargs="*", default=NAMES, choices=NAMES, help="some workloads")
     args = parser.parse_args()
     found = {name: {one: _measured(name, one) for one in STRATEGIES} for name in args.only}
     beside = _pydbsp(args.pydbsp, found) if args.pydbsp else {}

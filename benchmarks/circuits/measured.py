@@ -15,6 +15,7 @@ import sys
 from functools import partial
 from typing import Any
 
+from benchmarks.circuits import owl
 from benchmarks.circuits.workloads import WORKLOADS, Workload
 from benchmarks.maintenance.measure import loaded, milliseconds, tables, there_and_back
 from tidelog.planning.lowered import is_of_rewrites
@@ -38,7 +39,6 @@ def measure(workload: Workload, strategy: str) -> dict[str, Any]:
     found |= {"facts": sum(relation.alive for relation in store.relations.values()) - found["rewrites"]}
     del tries, store
     found["batches"] = {label: _batch(workload, strategy, share) for label, share in BATCHES.items()}
-    found["peak MB"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
     return found
 
 
@@ -55,5 +55,12 @@ def _batch(workload: Workload, strategy: str, share: float) -> dict[str, float]:
     return {"initial": milliseconds([initial]), "+": milliseconds(trips.back), "-": milliseconds(trips.there)}
 
 
+def main(name: str, strategy: str) -> None:
+    """Measure a pair, then what the process has taken."""
+    found = measure(WORKLOADS[name](), strategy) if name in WORKLOADS else owl.measure(strategy, SHARES, BATCHES)
+    found["peak MB"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(json.dumps(found))
+
+
 if __name__ == "__main__":
-    print(json.dumps(measure(WORKLOADS[sys.argv[1]](), sys.argv[2])))
+    main(*sys.argv[1:])

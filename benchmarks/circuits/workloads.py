@@ -55,3 +55,5 @@ WORKLOADS: Mapping[str, Callable[[], Workload]] = {
     "rand1k, two steps": lambda: Workload(TWO_STEPS, "edge", (), graph("rand1k")),
 }
 """Each is made when it is asked for."""
+OWL = "LUBM(1) OWL 2 RL"
+"""The workload that has no program of its own (owl.py)."""
