@@ -9,7 +9,7 @@ Never     : no strategy and no user-facing values (see fact_tables.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins import calls
@@ -311,7 +311,8 @@ class LocalStore:
         """As `derive`, but adds `sign` to the head's count in the instance's round, once per instance."""
         if self._supply.is_partial:
             self._announce_driven(stage, driving, blocking, matching)
-        runs = self._driven(stage, driving, blocking, matching)
+        prepared, scratch = self._preparation(stage), self._runner.scratch
+        runs = calls.driven(prepared, self.relations, driving, blocking, matching, self.ask_budget, scratch)
         return union([self._count(stage, executable, rows, sign, phase) for executable, rows in runs])
 
     def count_all(
@@ -381,15 +382,11 @@ class LocalStore:
         for name, rows in driving.parts.items():
             crew = prepared.crew(name, Driver.LITERAL, matching)
             self._runner.run(crew, self.relations[name].table(rows), phase, sink)
-        for executable, rows in self._driven(stage, NOTHING, blocking, matching):
+        blocked = calls.driven(prepared, self.relations, NOTHING, blocking, matching, self.ask_budget)
+        for executable, rows in blocked:
             if not executable.is_futile():
                 relation = self.relations[executable.plan.relation or ""]
                 self._runner.feed(executable, relation.rows.take(rows, axis=0), phase, sink)
-
-    def _driven(
-        self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching
-    ) -> Iterator[tuple[Executable, Array]]:
-        return calls.driven(self._preparation(stage), self.relations, driving, blocking, matching, self.ask_budget)
 
     def _collector(self, found: dict[str, list[Array]], heads: View, add: Mark) -> Sink:
         def collect(rule: LoweredRule, table: Array) -> None:

@@ -10,10 +10,11 @@ Never     : nothing runs here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+from tidelog.backends.local.joins.bundle import MOST_DRIVING
 from tidelog.backends.local.joins.executable import Executable
-from tidelog.backends.local.joins.preparation import NO_DRIVER, Preparation
+from tidelog.backends.local.joins.preparation import NO_DRIVER, Crew, Preparation
 from tidelog.backends.local.joins.row_lookups import first_of_each
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.facts import LocalFacts
@@ -24,6 +25,8 @@ from tidelog.planning.plan import Driver
 from tidelog.planning.views import Matching
 
 Relations = Mapping[str, Relation]
+_MANY_LITERALS = 4
+"""From how many literals on it pays to ask a bundle first which of them match: asking takes about as long as two."""
 
 
 def driven(
@@ -33,20 +36,35 @@ def driven(
     blocking: LocalFacts,
     matching: Matching,
     ask_budget: Callable[[], None],
+    scratch: Array | None = None,
 ) -> Iterator[tuple[Executable, Array]]:
     """The executable of each rule and literal that the facts drive, with the row numbers of the driving facts.
 
-    `ask_budget` is called before each literal and raises when a budget is used up.
+    `ask_budget` is called before each literal and raises when a budget is used up. With `scratch`, literals for which a
+    few facts have no match are left out: a bundle finds them in one kernel call.
     """
     for name, rows in driving.parts.items():
-        for rule, literal in prepared.driven.get(name, ()):
+        places = prepared.driven.get(name, ())
+        if scratch is not None and len(rows) <= MOST_DRIVING and len(places) >= _MANY_LITERALS:
+            useful = _with_matches(prepared.crew(name, Driver.LITERAL, matching), relations[name].table(rows), scratch)
+        else:
+            useful = (prepared.executable(rule, Driver.LITERAL, literal, matching) for rule, literal in places)
+        for executable in useful:
             ask_budget()
-            yield prepared.executable(rule, Driver.LITERAL, literal, matching), rows
+            yield executable, rows
     for name, rows in blocking.parts.items():
         for rule, literal in prepared.blocked.get(name, ()):
             executable = prepared.executable(rule, Driver.LITERAL, literal, matching)
             first = first_of_each(relations[name].rows[rows], executable.plan.columns)
             yield executable, rows[first]
+
+
+def _with_matches(crew: Crew, driving: Array, scratch: Array) -> Iterable[Executable]:
+    """The executables of a crew that match, and those of which a bundle cannot tell."""
+    if crew.bundle is None:
+        return crew.everyone
+    found = crew.bundle.matches(driving, scratch)
+    return [*crew.others, *found.unfinished, *(executable for executable, _ in found.hits)]
 
 
 def calls_driven(
