@@ -153,10 +153,8 @@ class Attempt:
         return Prepared(change, before, missing, entry)
 
     def _interned(self, facts: Sources) -> dict[str, Any]:
-        return {
-            name: self.backend.intern(name, source, self.after.types(name), self.arity(name))
-            for name, source in facts.items()
-        }
+        given = {name: (source, self.after.types(name), self.arity(name)) for name, source in facts.items()}
+        return self.backend.intern_all(given)
 
     def _step(self, asked: Asked) -> tuple[dict[str, Any], dict[str, Any]]:
         """What a later update deletes and inserts. It may delete what an earlier one of the same version has inserted,

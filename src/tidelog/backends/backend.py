@@ -10,7 +10,7 @@ Never     : no rules beyond those of the schedule it is given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
+from collections.abc import Iterable, Mapping, Set
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
@@ -27,6 +27,10 @@ from tidelog.state.far import FarStore
 
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 """Yes or no for each fact of a table."""
+
+
+Given = tuple[object, tuple[str, ...] | None, int | None]
+"""Facts of a relation from any source, the types that are declared for it, and the number of columns that it has."""
 
 
 class Backend(Protocol[F]):
@@ -60,6 +64,9 @@ class Backend(Protocol[F]):
 
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> F:
         """Facts from any source, stored without marks if they are new; refused if they do not fit."""
+
+    def intern_all(self, sources: Mapping[str, Given]) -> dict[str, F]:
+        """As `intern`, for facts of several relations; a backend may take them together."""
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> F:
         """Those of the facts, from any source, that are in the materialisation; 9 is 9.0 where floats are declared."""

@@ -15,8 +15,9 @@ from tidelog.backends.spark.files import reading
 from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Order, Segment
 from tidelog.backends.spark.files.sketch import Sketch
-from tidelog.backends.spark.files.texts import _Add
-from tidelog.backends.spark.files.writing import grouped, runs, write_here
+from tidelog.backends.spark.files.sorted_rows import distinct, grouped, runs
+from tidelog.backends.spark.files.texts import Receive
+from tidelog.backends.spark.files.writing import write_here
 
 SMALL = st.lists(st.tuples(*[st.integers(-3, 3)] * 3), min_size=1, max_size=60, unique=True)
 
@@ -46,7 +47,7 @@ def test_a_look_up_finds_what_a_search_finds(
         return
     facts = np.array(rows, np.int64)
     folder = tmp_path_factory.mktemp("files")
-    (segments,) = write_here(str(folder), facts, facts[:, 0] > 0, [lead])
+    segments = write_here(str(folder), facts, facts[:, 0] > 0, [lead])
     keys = sorted({tuple(key[column] for column in columns) for key in wanted})
     order = [f"c{column}" for column in segments.first.columns(3)]
     names = [f"c{column}" for column in columns]
@@ -64,7 +65,7 @@ def test_a_look_up_finds_what_a_search_finds(
 def test_only_the_row_groups_with_a_key_are_read_and_the_cache_is_bounded(tmp_path: Path) -> None:
     """A hub fills several row groups; a look-up of two columns reads one of them."""
     facts = np.column_stack([np.repeat([5, 6], [60_000, 40_000]), np.arange(100_000)])
-    (segments,) = write_here(str(tmp_path), facts, np.ones(len(facts), np.bool_), [0])
+    segments = write_here(str(tmp_path), facts, np.ones(len(facts), np.bool_), [0])
     reader, address = Reader(most_bytes=400_000), segments.files[0].address
     found = reader.find(address, ["c0", "c1"], ["c0", "c1"], np.array([[5, 33_000], [6, 33_000], [7, 1]]))
     assert found.select(["c0", "c1"]).to_pylist() == [{"c0": 5, "c1": 33_000}]
@@ -93,23 +94,30 @@ def batches(rows: list[tuple[int, int, str]]) -> Iterator[pa.RecordBatch]:
     """Rows (shard, id, text) as a task gets them."""
     for shard, number, text in rows:
         shape = {"part": pa.array([0], pa.int32()), "shard": pa.array([shard], pa.int32())}
-        yield pa.RecordBatch.from_pydict({**shape, "id": [number], "text": [text]})
+        yield pa.RecordBatch.from_pydict({**shape, "k0": [number], "text": [text]})
 
 
-def test_a_text_is_added_once_and_a_collision_is_told(tmp_path: Path) -> None:
-    """Within what is added, and against what is there; runs of shards are files of their own."""
-    task = _Add(str(tmp_path), "first", ())
+def test_a_text_is_added_once_and_those_that_clash_are_told(tmp_path: Path) -> None:
+    """Within what is added, and against what is there: the text that was first keeps its id; shards have own files."""
+    task = Receive(str(tmp_path), "first", ())
     done = [batch.to_pylist()[0] for batch in task(batches([(0, 1, "sa"), (0, 1, "sa"), (0, 5, "sb"), (1, 9, "sc")]))]
-    assert [(row["shard"], row["rows"], row["one"]) for row in done] == [(0, 2, None), (1, 1, None)]
+    assert [(row["shard"], row["rows"], row["clashes"]) for row in done] == [(0, 2, []), (1, 1, [])]
     known = (Order(0, 1, {0: Segment(done[0]["address"], 2, 0)}),)
-    for earlier, rows, fresh in [
-        ((), [(0, 1, "sa"), (0, 1, "sx")], 1),
-        (known, [(0, 1, "sx"), (0, 7, "sn")], 1),
-        (known, [(0, 1, "sa"), (0, 5, "sb"), (0, 7, "sn")], 1),
+    for earlier, rows, fresh, clashes in [
+        ((), [(0, 1, "sa"), (0, 1, "sx"), (0, 1, "sy")], 1, ["sx", "sy"]),
+        (known, [(0, 1, "sx"), (0, 7, "sn")], 1, ["sx"]),
+        (known, [(0, 1, "s9"), (0, 1, "sa"), (0, 1, "sx")], 0, ["s9", "sx"]),
+        (known, [(0, 1, "sa"), (0, 5, "sb"), (0, 7, "sn")], 1, []),
     ]:
-        ((row,),) = (batch.to_pylist() for batch in _Add(str(tmp_path), "second", earlier)(batches(rows)))
-        assert row["rows"] == fresh
-        assert {row["one"], row["other"]} == ({"sa", "sx"} if (0, 1, "sx") in rows else {None})
+        ((row,),) = (batch.to_pylist() for batch in Receive(str(tmp_path), "second", (), earlier)(batches(rows)))
+        assert (row["rows"], sorted(row["clashes"])) == (fresh, clashes)
+
+
+def test_facts_that_come_twice_are_written_once() -> None:
+    """Also where one batch ends with a fact that begins the next."""
+    tables = (pa.table({"k0": [1, 1, 2], "k1": [5, 5, 5]}), pa.table({"k0": [2, 2, 3], "k1": [5, 6, 6]}))
+    found = pa.concat_tables(list(distinct(iter(tables), ["k0", "k1"])))
+    assert found.to_pydict() == {"k0": [1, 2, 2, 3], "k1": [5, 5, 6, 6]}
 
 
 def test_rows_are_cut_where_shards_change_and_into_groups() -> None:

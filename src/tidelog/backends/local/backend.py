@@ -8,14 +8,14 @@ Never     : no strategy (maintenance/) and no program (engine.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager, contextmanager
 from itertools import compress, filterfalse
 
 import numpy as np
 import pyarrow as pa
 
-from tidelog.backends.backend import Flags
+from tidelog.backends.backend import Flags, Given
 from tidelog.backends.local import beside
 from tidelog.backends.local.fact_tables import LiveTable, LocalTable
 from tidelog.backends.local.joins import row_lookups
@@ -87,6 +87,10 @@ class LocalBackend:
                 found.append(self.store.intern(relation, self.encoded(few)))
                 self.ask_arriving()
         return found[0] if len(found) == 1 else self.store.union(found)
+
+    def intern_all(self, sources: Mapping[str, Given]) -> dict[str, LocalFacts]:
+        """As `intern`, one relation after the other."""
+        return {relation: self.intern(relation, *given) for relation, given in sources.items()}
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
         """Those of the facts that are in the materialisation."""

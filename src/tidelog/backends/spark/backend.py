@@ -11,7 +11,7 @@ Never     : no strategy and no program.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager, contextmanager
 
 import numpy as np
@@ -19,7 +19,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 
-from tidelog.backends.backend import Flags
+from tidelog.backends.backend import Flags, Given
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.local.joins.row_lookups import distinct_rows
 from tidelog.backends.local.kernels.compiled import Array
@@ -30,13 +30,13 @@ from tidelog.backends.spark.cluster.session import session
 from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.driver.orders import looked_up
 from tidelog.backends.spark.files.saving import SavedFiles
+from tidelog.backends.spark.incoming import Arrived, Incoming, Source
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import release
 from tidelog.backends.spark.large.fact_frames import FewFacts, ManyFacts
 from tidelog.backends.spark.large.working import Lease, Working
 from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
-from tidelog.backends.spark.values import ids
-from tidelog.backends.spark.values.encoding import as_declared, check_shape, encoded
+from tidelog.backends.spark.values.encoding import as_declared
 from tidelog.changes.change import FactTable
 from tidelog.changes.declared import as_asked
 from tidelog.language.terms import Atom, Constant, Variable
@@ -58,7 +58,7 @@ class SparkBackend:
     def __init__(self, spark: SparkSession | None = None, capacity: Capacity | None = None) -> None:
         self._jobs = Jobs(spark or session())
         self.store = SparkStore(self._jobs, capacity or Capacity.of(self._jobs.spark))
-        self._near = LocalBackend(self.store.near)
+        self._near, self._incoming = LocalBackend(self.store.near), Incoming(self._jobs, self.store)
         self.missed, self._budget = 0, Budget()
         self._after: dict[str, ColdRelation] | None = None
         self.nbytes = self._near.nbytes
@@ -94,15 +94,22 @@ class SparkBackend:
 
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> Facts:
         """Facts from any source, checked, encoded and stored; a large DataFrame stays on Spark."""
-        if not isinstance(source, DataFrame):
-            return self._near.intern(relation, source, types, arity)
-        arity = len(source.columns) if arity is None else arity
-        check_shape(source, relation, arity, types)
-        facts, rows = self._received(relation, source, types, arity)
-        if rows is not None:
-            return self.store.near.intern(relation, rows)
-        found = self.store.include(relation, arity, facts)
-        frames.release(facts)
+        return self.intern_all({relation: (source, types, arity)})[relation]
+
+    def intern_all(self, sources: Mapping[str, Given]) -> dict[str, Facts]:
+        """As `intern`, for several relations: DataFrames are read together."""
+        given = {name: one for name, one in sources.items() if isinstance(one[0], DataFrame)}
+        arrived = self._incoming.arrived({name: Source(one[0], *one[1:]) for name, one in given.items()})
+        return {
+            name: self._included(name, arrived[name]) if name in arrived else self._near.intern(name, *one)
+            for name, one in sources.items()
+        }
+
+    def _included(self, relation: str, arrived: Arrived) -> Facts:
+        if arrived.rows is not None:
+            return self.store.near.intern(relation, arrived.rows)
+        found = self.store.include(relation, arrived.arity, arrived.facts)
+        arrived.release()
         return found
 
     def tally(self, relation: str, source: object, types: tuple[str, ...] | None, view: View) -> int:
@@ -125,14 +132,13 @@ class SparkBackend:
         if not isinstance(source, DataFrame):
             columns = as_asked(self._near.given(source, relation, arity), types)
             return self._found(relation, self._near.encoded(columns))
-        arity = len(source.columns) if arity is None else arity
-        check_shape(source, relation, arity, None)
-        facts, rows = self._received(relation, as_declared(source, types, is_asked=True), None, arity)
-        if rows is not None:
-            return self._found(relation, rows)
-        given = self.store.include(relation, arity, facts)
+        source = as_declared(source, types, is_asked=True)
+        arrived = self._incoming.arrived({relation: Source(source, None, arity)})[relation]
+        if arrived.rows is not None:
+            return self._found(relation, arrived.rows)
+        given = self.store.include(relation, arrived.arity, arrived.facts)
         found = self.store.restrict(given, OLD)
-        frames.release(facts)
+        arrived.release()
         self.missed += len(given) - len(found)
         return found
 
@@ -142,19 +148,6 @@ class SparkBackend:
         found = self.store.near.find(relation, distinct)
         self.missed += len(distinct) - len(found)
         return found
-
-    def _received(
-        self, relation: str, source: DataFrame, types: tuple[str, ...] | None, arity: int
-    ) -> tuple[DataFrame, Array | None]:
-        """The facts of a DataFrame as ids; if they are few, also as rows for the driver."""
-        facts, size = encoded(self._jobs, self.store.constants, as_declared(source, types), relation, types)
-        if size > self.store.capacity.change:
-            return facts, None
-        table = self._jobs.run(facts.toArrow)
-        frames.release(facts)
-        if not arity:
-            return facts, np.zeros((min(size, 1), 0), np.int32)
-        return facts, self.store.constants.local_of(frames.to_ids(table, frames.names(arity)))
 
     def restore(self, relation: str, facts: pa.Table, explicit: Flags, arity: int) -> None:
         """Store facts of a saved version; a relation that has none is known all the same."""
@@ -232,7 +225,10 @@ class SparkBackend:
             ripe = changed.is_ripe(store.capacity.overlay)
             after[name] = changed.compacted(self._jobs, store.files) if ripe else changed
         for name, working in store.large.working.items():
-            after[name] = rebased(self._jobs, store.files, name, working.arity, working.committed, working.known)
+            settled = working.settled if store.files is not None else None
+            after[name] = settled or rebased(
+                self._jobs, store.files, name, working.arity, working.committed, working.known
+            )
         if any(cold is not before.get(name) for name, cold in after.items()):
             store.constants.flush_if_many()
 
@@ -328,7 +324,7 @@ class SparkBackend:
         first: dict[Variable, int] = {}
         for at, term in enumerate(pattern.terms):
             if isinstance(term, Constant):
-                frame = frame.where(F.col(f"c{at}") == F.lit(ids.of_value(term.value)))
+                frame = frame.where(F.col(f"c{at}") == F.lit(self.store.constants.id_of(term.value)))
             elif isinstance(term, Variable) and first.setdefault(term, at) != at:
                 frame = frame.where(F.col(f"c{at}") == F.col(f"c{first[term]}"))
         return frame

@@ -30,13 +30,14 @@ from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.driver.supply import DriverSupply
 from tidelog.backends.spark.files.file_store import FileStore
+from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.large.cold import DERIVED, EXPLICIT, GONE
 from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.large.groups import grouped
 from tidelog.backends.spark.large.large_relations import LargeRelations
 from tidelog.backends.spark.large.working import Selection
 from tidelog.backends.spark.prices import SPARK_PRICES
-from tidelog.backends.spark.values.constants import Constants
+from tidelog.backends.spark.values.constants import Constants, MovedError
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.store import Passing
 from tidelog.planning.lowered import GroupRule, Stage
@@ -74,13 +75,14 @@ class SparkStore:
         self.capacity = capacity
         self.files = FileStore.of(jobs, capacity.written)
         self.constants = constants or Constants(jobs, Dictionary(), self.files)
+        self._most_constants = capacity.constants if constants is None else None
         self.committed = Committed(jobs, self.constants, self.files)
         self.supply = DriverSupply(self.committed, capacity)
         self.near = near = LocalStore(self.constants.dictionary, self.supply)
         self.supply.fill(near)
         self.large = LargeRelations(jobs, self.committed, near)
         self.derivations = near.derivations
-        self.bulk = WholeStages(jobs, self.constants, self.large, self.supply, self.arity, self.derivations)
+        self.bulk = WholeStages(jobs, self.constants, self.large, self.supply, self.files, self.arity, self.derivations)
         self.nothing, self.size, self.evaluate, self.count_all = near.nothing, near.size, near.evaluate, near.count_all
         self.is_counted, self.start_counting = near.is_counted, near.start_counting
         self.stop_counting, self.carry_counts = near.stop_counting, near.carry_counts
@@ -96,8 +98,8 @@ class SparkStore:
         known = self.committed.arity(relation)
         return found.arity if known is None and found is not None else known
 
-    def include(self, name: str, arity: int, facts: DataFrame) -> SparkFacts:
-        """A large set of facts (columns of ids) of one relation, stored without marks where they are new."""
+    def include(self, name: str, arity: int, facts: DataFrame | Segments) -> SparkFacts:
+        """A large set of facts (ids) of one relation, stored without marks where they are new."""
         return SparkFacts(NOTHING, {name: self.large.enlarged(name, arity).include(facts)})
 
     # -- sets of facts: the small part to the driver, the large part to the working frames -----------------------------
@@ -212,10 +214,8 @@ class SparkStore:
                 return self.near.regroup(rule, self._small(changed), phase)
             except TooLargeError:
                 pass
-        body = self.large.now(rule.body_relation, rule.body_arity)
-        kept = frames.keep(self._jobs, grouped(rule, body, self.constants.frame))
+        kept = self.constants.settled(lambda: self._grouped(rule))
         result = F.col(f"c{rule.group}")
-        self.constants.add(kept.select(result.alias("id"), F.col("x").alias("text")).where("text is not null"))
         parts = {rule.relation: kept.where(result.isNotNull())}
         if rule.function != "count":
             zero = [F.lit(0).cast("long").alias("c0")] if not rule.group else []
@@ -230,6 +230,18 @@ class SparkStore:
             )
         frames.release(kept)
         return _joined(NOTHING, insert), _joined(NOTHING, delete)
+
+    def _grouped(self, rule: GroupRule) -> DataFrame:
+        """The aggregates of all groups, kept; their texts are stored."""
+        body = self.large.now(rule.body_relation, rule.body_arity)
+        kept = frames.keep(self._jobs, grouped(rule, body, self.constants.frame, self.constants.naming))
+        result = F.col(f"c{rule.group}").alias("id")
+        try:
+            self.constants.add(kept.select(result, F.col("x").alias("text")).where("text is not null"))
+        except MovedError:
+            frames.release(kept)
+            raise
+        return kept
 
     def _small(self, facts: Facts) -> LocalFacts:
         """The facts, if none of them is large."""
@@ -269,7 +281,8 @@ class SparkStore:
 
     def commit(self) -> None:
         """End the transaction on the driver; what it changed has been written before (backend.py)."""
-        is_crowded = bool(self.large) or (self.supply.held > self.capacity.kept and not self.has_foreseen)
+        is_full = self.supply.held > self.capacity.kept or self._has_too_many_constants
+        is_crowded = bool(self.large) or (is_full and not self.has_foreseen)
         self.near.commit()
         if is_crowded:
             self.forget()
@@ -284,8 +297,26 @@ class SparkStore:
         """Between transactions: nothing is large, and the driver keeps only what Spark does not have."""
         self.large.release()
         self.near.clear()
+        if self._has_too_many_constants:
+            self._forget_constants()
         self.supply.reset()
         self.near.commit()
+
+    @property
+    def _has_too_many_constants(self) -> bool:
+        return self._most_constants is not None and len(self.constants.dictionary) > self._most_constants
+
+    def _forget_constants(self) -> None:
+        """Begin with an empty dictionary; tables that were given out keep the one that they were made with.
+
+        What the overlays need is learnt at once; there has to be room for as much again, or every commit would forget.
+        """
+        fresh = Dictionary()
+        fresh.latch = self.constants.dictionary.latch
+        self.near.dictionary = fresh
+        self.constants.renew(fresh)
+        overlaid = sum(len(cold.overlay) * cold.width for cold in self.committed.relations.values())
+        self._most_constants = max(self.capacity.constants, 2 * overlaid)
 
     def spoil(self) -> None:
         """Nothing on the driver is relied on until `freshen`."""

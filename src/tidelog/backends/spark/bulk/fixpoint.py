@@ -9,8 +9,9 @@ Idea      : Spark partitions and exchanges facts, our compiled kernels derive. F
 Invariant : the result is the same for every number of shards. Where this path cannot give the right result (an id does
             not carry the value that a rule computes with, or facts that join cannot meet in one shard), it gives None,
             and the caller takes another path (large/rounds.py).
-Cost      : docs/scaling.md. Facts go to the tasks once, and only new facts come back. One Spark job per round, and one
-            each for the relations that every shard gets whole, for hot keys, and for the result.
+Cost      : docs/scaling.md. Facts go to the tasks once, and only new facts come back, into files if the caller has a
+            place for them. One Spark job per round, and one each for the relations that every shard gets whole and
+            cannot read from files, for hot keys, and for the result of rounds.
 Departures: from textbook rounds: a shard does not wait for the others while it has something to derive.
 """
 
@@ -33,8 +34,12 @@ from tidelog.backends.spark.bulk.shard_files import ShardFiles
 from tidelog.backends.spark.bulk.shard_rules import IdRules, over_ids
 from tidelog.backends.spark.bulk.shard_tasks import Report, Work, read_reports, rule_keys
 from tidelog.backends.spark.bulk.split import in_steps, is_step
+from tidelog.backends.spark.bulk.target import Target
 from tidelog.backends.spark.cluster import frames, table_files
 from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.files.file_store import FileStore
+from tidelog.backends.spark.files.segments import Segments
+from tidelog.backends.spark.values.ids import STANDARD, Naming
 from tidelog.errors import BudgetError
 from tidelog.limits import Limits
 from tidelog.planning.lowered import Stage
@@ -81,14 +86,15 @@ class BulkStats:
 
 @dataclass(frozen=True)
 class BulkResult:
-    """All facts of every relation of the stage: the seeds, and the derived ones, which `kept` holds.
+    """All facts of every relation of the stage: the seeds, and the derived ones.
 
-    Release `kept` (cluster/frames.py) when the facts are no longer needed.
+    They are files if there was a place for them; else `kept` holds them, to be released (cluster/frames.py) when the
+    facts are no longer needed.
     """
 
-    facts: Mapping[str, DataFrame]
+    facts: Mapping[str, DataFrame | Segments]
     stats: BulkStats
-    kept: DataFrame
+    kept: DataFrame | None
 
 
 Rounds = Callable[[int, int], None]
@@ -103,17 +109,21 @@ def fixpoint(
     *,
     partitions: int,
     sizes: Mapping[str, int] | None = None,
+    stored: Mapping[str, Segments] | None = None,
     limits: Limits | None = None,
     options: BulkOptions | None = None,
+    naming: Naming = STANDARD,
+    files: FileStore | None = None,
     on_round: Rounds | None = None,
 ) -> BulkResult | None:
     """All facts of a stage; None if this path cannot derive them (a group rule, functions on strings, ...).
 
     Every DataFrame has columns c0, c1, ... of ids (values/ids.py; one column of 0 for a relation without columns) and
     distinct rows. `lower` are the relations below that the rules read, `seeds` the explicit facts of the stage's own
-    relations, `sizes` the numbers of facts of both as far as they are known.
+    relations, `sizes` the numbers of facts of both as far as they are known, `stored` the files that hold exactly the
+    facts of a relation below. If `files` is given the result is written there.
     """
-    rules = over_ids(stage)
+    rules = over_ids(stage, naming)
     if rules is None:
         return None
     chosen = options or BulkOptions()
@@ -122,18 +132,21 @@ def fixpoint(
     planned = plan(stage, rules, known) or _plan_in_steps(stage, rules, known)
     if planned is None:
         return None
-    inputs = {**lower, **seeds}
+    given = {name: facts for name, facts in seeds.items() if known.facts.get(name)}
+    inputs = {**lower, **given}
     planned = bulk_sizes.with_hot_keys(jobs, planned, inputs, known, partitions, chosen.skew_from)
-    files = None if planned.is_local else _folder(jobs)
-    if files is None and not planned.is_local:
+    between = None if planned.is_local else _folder(jobs)
+    if between is None and not planned.is_local:
         return None
-    run = _Run(jobs, planned, inputs, partitions, limits or Limits(), files, on_round)
+    whole = {name: each for name, each in (stored or {}).items() if name in planned.whole}
+    run = _Run(jobs, planned, inputs, partitions, limits or Limits(), between, on_round, whole)
+    run.target = None if files is None else Target(jobs, files, given)
     try:
         found = run.result(started)
         return found and replace(found, facts={**seeds, **found.facts})
     finally:
-        if files is not None:
-            files.remove()
+        if between is not None:
+            between.remove()
 
 
 def _plan_in_steps(stage: Stage, rules: IdRules, sizes: Sizes) -> BulkPlan | None:
@@ -154,16 +167,19 @@ class _Run:
         limits: Limits,
         files: ShardFiles | None,
         on_round: Rounds | None,
+        stored: Mapping[str, Segments],
     ) -> None:
         self._jobs, self._plan, self._inputs, self._shards = jobs, planned, inputs, shards
-        self._on_round = on_round
+        self._on_round, self._stored = on_round, stored
+        self.target: Target | None = None
         self._title = ", ".join(sorted(name for name in planned.stage.relations if not is_step(name)))
         width = max(max(arity, 1) for arity in planned.arities.values())
         whole = self._whole(width)
         if files is not None:
             files.write("whole", whole)
         payload = None if files is not None else _as_bytes(whole)
-        self._work = Work(planned, shards, width, uuid.uuid4().hex, 0, payload, files, limits)
+        read = {name: tuple(file.address for file in each.first.files.values()) for name, each in stored.items()}
+        self._work = Work(planned, shards, width, uuid.uuid4().hex, 0, payload, read, files, limits)
         self._schema = ", ".join(["tag int", *(f"{name} long" for name in self._work.columns)])
         hot = {key for delivery in planned.deliveries for key in delivery.hot}
         mode = "local" if planned.is_local else "exchange"
@@ -171,29 +187,48 @@ class _Run:
 
     def result(self, started: int) -> BulkResult | None:
         """Run to the fixpoint; None if a rule needs a value that its id does not carry."""
-        kept = self._alone() if self._plan.is_local else self._rounds()
+        derived = self._alone() if self._plan.is_local else self._rounds()
+        found = None if derived is None else self._result(derived)
         self.stats.jobs = self._jobs.actions - started
-        if kept is None:
-            return None
-        facts = {}
-        for tag, delivery in enumerate(self._plan.deliveries):
-            if delivery.name == delivery.source and not is_step(delivery.name):
-                columns = frames.names(max(self._plan.arities[delivery.name], 1))
-                derived = kept.where(F.col("tag") == tag).select(*columns)
-                seeds = self._inputs.get(delivery.name)
-                facts[delivery.name] = derived if seeds is None else seeds.select(*columns).unionAll(derived)
-        return BulkResult(facts, self.stats, kept)
+        return found
 
-    def _alone(self) -> DataFrame | None:
-        """Every shard for itself: one job."""
-        with self._jobs.named(f"materialise {self._title}"):
-            kept = frames.keep(self._jobs, self._delivered().mapInArrow(self._work.alone, self._schema))
-            reports = self._jobs.run(lambda: kept.where(F.col("tag") < 0).select("tag", "c0").toArrow())
-        if self._account(reports) is not None:
-            self.stats.rounds = 1
-            return kept
-        frames.release(kept)
-        return None
+    def _result(self, derived: DataFrame) -> BulkResult | None:
+        """The facts that tasks give, in files or kept; their reports are accounted for on the way."""
+        homes = {
+            tag: (delivery.name, max(self._plan.arities[delivery.name], 1))
+            for tag, delivery in enumerate(self._plan.deliveries)
+            if delivery.name == delivery.source and not is_step(delivery.name)
+        }
+        title = f"materialise {self._title}" + ("" if self._plan.is_local else ", result")
+        with self._jobs.named(title):
+            if self.target is not None:
+                facts, reports = self.target.write(derived, homes, self._shards)
+                return None if self._is_void(reports) else BulkResult(facts, self.stats, None)
+            kept = frames.keep(self._jobs, derived)
+            if self._plan.is_local and self._is_void(self._reports(kept)):
+                frames.release(kept)
+                return None
+        return BulkResult({name: self._of(kept, tag, name) for tag, (name, _) in homes.items()}, self.stats, kept)
+
+    def _of(self, kept: DataFrame, tag: int, name: str) -> DataFrame:
+        columns = frames.names(max(self._plan.arities[name], 1))
+        derived, seeds = kept.where(F.col("tag") == tag).select(*columns), self._inputs.get(name)
+        return derived if seeds is None else seeds.select(*columns).unionAll(derived)
+
+    def _reports(self, kept: DataFrame) -> pa.Table:
+        return self._jobs.run(lambda: kept.where(F.col("tag") < 0).select("tag", "c0").toArrow())
+
+    def _is_void(self, reports: pa.Table) -> bool:
+        """Whether a shard that worked alone needed values; the last job of rounds has nothing to report."""
+        if not self._plan.is_local:
+            return False
+        is_void = self._account(reports) is None
+        self.stats.rounds = 1
+        return is_void
+
+    def _alone(self) -> DataFrame:
+        """Every shard for itself: what its task gives are its facts and its report."""
+        return self._delivered().mapInArrow(self._work.alone, self._schema)
 
     def _rounds(self) -> DataFrame | None:
         """Rounds until nothing is exchanged, then the facts from the shards' files."""
@@ -211,8 +246,7 @@ class _Run:
                 break
             self._work = self._work.next_round()
             incoming = self._exchanged(self._numbers().mapInArrow(self._work.sent, f"shard int, {self._schema}"))
-        with self._jobs.named(f"materialise {self._title}, result"):
-            return frames.keep(self._jobs, self._numbers().mapInArrow(self._work.results, self._schema))
+        return self._numbers().mapInArrow(self._work.results, self._schema)
 
     def _delivered(self) -> DataFrame:
         """The input where it is needed: one pass over every relation."""
@@ -237,11 +271,11 @@ class _Run:
         return self._jobs.spark.range(0, self._shards, 1, self._shards)
 
     def _whole(self, width: int) -> pa.Table:
-        """The relations that every shard has whole."""
+        """The relations that every shard has whole, without those that it reads from files."""
         parts = [
             self._padded(self._inputs[name], F.lit(tag), max(self._plan.arities[name], 1), width=width)
             for tag, name in enumerate(sorted(self._plan.whole))
-            if name in self._inputs
+            if name in self._inputs and name not in self._stored
         ]
         if not parts:
             return pa.table(

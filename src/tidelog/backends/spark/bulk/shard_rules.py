@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tidelog.backends.spark.values import ids
+from tidelog.backends.spark.values.ids import STANDARD, Naming
 from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Variable, variables
 from tidelog.planning.lowered import BodyLiteral, LoweredRule, Stage
 
@@ -30,14 +31,14 @@ class IdRules:
     numeric: frozenset[tuple[str, int]]
 
 
-def over_ids(stage: Stage) -> IdRules | None:
+def over_ids(stage: Stage, naming: Naming = STANDARD) -> IdRules | None:
     """The stage's rules for shards; None if they need values that ids do not carry."""
     if stage.groups:
         return None
     is_numeric = any(True for rule in stage.rules for _ in _computations(rule))
     if is_numeric and not all(_is_on_integers(rule) for rule in stage.rules):
         return None
-    rules = stage.rules if is_numeric else tuple(_encoded(rule) for rule in stage.rules)
+    rules = stage.rules if is_numeric else tuple(_encoded(rule, naming) for rule in stage.rules)
     columns = (
         frozenset(column for rule in stage.rules for column in _numeric_columns(rule)) if is_numeric else frozenset()
     )
@@ -100,23 +101,21 @@ def _numeric_columns(rule: LoweredRule) -> Iterator[tuple[str, int]]:
                     yield literal.relation, column
 
 
-def _encoded(rule: LoweredRule) -> LoweredRule:
-    return replace(rule, head=_atom(rule.head), body=tuple(_literal(literal) for literal in rule.body))
+def _encoded(rule: LoweredRule, naming: Naming) -> LoweredRule:
+    def encoded(atom: Atom) -> Atom:
+        return Atom(atom.relation, tuple(_term(term, naming) for term in atom.terms))
+
+    def literal(part: BodyLiteral) -> BodyLiteral:
+        match part:
+            case Atom():
+                return encoded(part)
+            case Negation(atom):
+                return Negation(encoded(atom))
+            case Comparison(op, left, right):
+                return Comparison(op, _term(left, naming), _term(right, naming))
+
+    return replace(rule, head=encoded(rule.head), body=tuple(map(literal, rule.body)))
 
 
-def _literal(literal: BodyLiteral) -> BodyLiteral:
-    match literal:
-        case Atom():
-            return _atom(literal)
-        case Negation(atom):
-            return Negation(_atom(atom))
-        case Comparison(op, left, right):
-            return Comparison(op, _term(left), _term(right))
-
-
-def _atom(atom: Atom) -> Atom:
-    return Atom(atom.relation, tuple(_term(term) for term in atom.terms))
-
-
-def _term(term: Term) -> Term:
-    return Constant(ids.of_value(term.value)) if isinstance(term, Constant) else term
+def _term(term: Term, naming: Naming) -> Term:
+    return Constant(ids.of_value(term.value, naming)) if isinstance(term, Constant) else term

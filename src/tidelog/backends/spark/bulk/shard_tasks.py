@@ -21,6 +21,7 @@ from pyspark import TaskContext
 from tidelog.backends.spark.bulk.plan import BulkPlan
 from tidelog.backends.spark.bulk.shard import Outcome, Shard, ValuesNeeded
 from tidelog.backends.spark.bulk.shard_files import ShardFiles, given_name, sent_name, state_name
+from tidelog.backends.spark.files.reading import stored_table
 from tidelog.backends.spark.values.ids import Ids
 from tidelog.errors import BudgetError
 from tidelog.limits import Limits
@@ -53,6 +54,7 @@ class Work:
     run: str
     round: int
     whole: bytes | None
+    stored: Mapping[str, tuple[str, ...]]
     files: ShardFiles | None
     limits: Limits
 
@@ -131,6 +133,11 @@ class Work:
             for tag, facts in self._by_tag([*table.to_batches()]):
                 name = sorted(self.plan.whole)[tag]
                 shard.know(name, facts[:, : max(self.plan.arities[name], 1)])
+        for name, addresses in self.stored.items():
+            columns = [f"c{at}" for at in range(max(self.plan.arities[name], 1))]
+            for address in addresses:
+                table = stored_table(address, columns)
+                shard.know(name, np.column_stack([table.column(column).to_numpy() for column in columns]))
         return shard
 
     def _resumed(self, number: int) -> Shard:

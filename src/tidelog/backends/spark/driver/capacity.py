@@ -20,7 +20,8 @@ class Capacity:
 
     Relations of up to `relation` facts come as a whole; `facts` in all may be there during an update, and `kept`
     between updates; a change of more than `change` facts of one relation is large; `overlay` changed facts of a
-    relation wait before they go into its files, which the driver writes itself up to `written` facts.
+    relation wait before they go into its files, which the driver writes itself up to `written` facts. When updates have
+    touched more than `constants` constants, the driver forgets all of them: their texts are in files.
     """
 
     relation: int = 20_000
@@ -29,6 +30,7 @@ class Capacity:
     change: int = 50_000
     overlay: int = 5_000
     written: int = 200_000
+    constants: int = 500_000
 
     @staticmethod
     def of(spark: SparkSession) -> Capacity:

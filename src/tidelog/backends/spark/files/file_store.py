@@ -62,24 +62,23 @@ class FileStore:
 
     def relation(self, name: str, facts: DataFrame, width: int, size: int = 0) -> Segments:
         """Have executors write facts (columns of ids, `explicit`), in all orders that are wanted: one job."""
-        parts = [Part(facts, width, lead) for lead in self._wanted(name, width)]
         with self._jobs.named(f"write {name}"):
-            return self._owned(write(self._jobs, self.folder, parts, self.shards(size)))
+            (made,) = write(self._jobs, self.folder, [Part(facts, width, self.leads(name, width))], self.shards(size))
+        return self.owned(made)
 
     def relation_here(self, name: str, facts: Ids, explicit: Array) -> Segments:
         """As `relation`, of few facts that are on the driver: no job."""
-        return self._owned(write_here(self.folder, facts, explicit, self._wanted(name, facts.shape[1])))
+        return self.owned(write_here(self.folder, facts, explicit, self.leads(name, facts.shape[1])))
 
-    def _wanted(self, name: str, width: int) -> list[int]:
-        return [lead for lead in sorted(self._leads.get(name, ())) if lead < width] or [0]
+    def leads(self, name: str, width: int) -> tuple[int, ...]:
+        """The leading columns of the orders in which a relation is written."""
+        return tuple(lead for lead in sorted(self._leads.get(name, ())) if lead < width) or (0,)
 
-    def _owned(self, orders: list[Segments]) -> Segments:
-        """Several orders of one relation as one, whose files are this engine's."""
-        first, *others = orders
-        first.orders |= {lead: order for other in others for lead, order in other.orders.items()}
-        for order in first.orders.values():
-            first.owned(order)
-        return first
+    def owned(self, made: Segments) -> Segments:
+        """The segments, whose files are this engine's from now on."""
+        for order in made.orders.values():
+            made.owned(order)
+        return made
 
     def frame(self, segments: Segments) -> DataFrame:
         """All facts as a DataFrame."""
@@ -106,7 +105,7 @@ class FileStore:
     def _added(self, name: str, segments: Segments, columns: tuple[int, ...]) -> Order:
         """Have executors write one more order of a relation."""
         self.want(name, columns)
-        part = Part(self.frame(segments), segments.width, columns[0])
+        part = Part(self.frame(segments), segments.width, columns[:1])
         with self._jobs.named(f"write {name} in another order"):
             (made,) = write(self._jobs, self.folder, [part], self.shards(segments.rows))
         order = segments.orders[columns[0]] = made.first

@@ -23,6 +23,7 @@ from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.encoding import with_float_texts
+from tidelog.backends.spark.values.ids import Naming
 
 _CELL = "struct<int: bigint, float: double, bool: boolean, text: string, term: string>"
 _ROW = f"relation string, version bigint, sign tinyint, explicit boolean, values array<{_CELL}>"
@@ -32,10 +33,18 @@ def imported(
     jobs: Jobs, constants: Constants, paths: Sequence[str], arities: Mapping[str, int]
 ) -> dict[str, DataFrame]:
     """The facts of relations (columns of ids, `explicit`) from files of rows."""
+    return constants.settled(lambda: _imported(jobs, constants, paths, arities))
+
+
+def _imported(
+    jobs: Jobs, constants: Constants, paths: Sequence[str], arities: Mapping[str, int]
+) -> dict[str, DataFrame]:
     rows = jobs.spark.read.schema(_ROW).parquet(*paths).select("*", F.col("_metadata.row_index").alias("place"))
     own = {name: rows.where((F.col("relation") == name) & (F.size("values") == n)) for name, n in arities.items()}
     has_floats = _with_floats(jobs, rows, arities)
-    encoded = {name: _encoded(own[name], arity, name in has_floats) for name, arity in arities.items()}
+    encoded = {
+        name: _encoded(own[name], arity, name in has_floats, constants.naming) for name, arity in arities.items()
+    }
     texts = [
         frame.select(F.col(f"c{at}").alias("id"), F.col(f"t{at}").alias("text")).where(F.col("text").isNotNull())
         for name, frame in encoded.items()
@@ -53,7 +62,7 @@ def _with_floats(jobs: Jobs, rows: DataFrame, arities: Mapping[str, int]) -> set
     return set(jobs.run(chosen.toArrow).column("relation").to_pylist())
 
 
-def _encoded(rows: DataFrame, arity: int, has_floats: bool) -> DataFrame:
+def _encoded(rows: DataFrame, arity: int, has_floats: bool, naming: Naming) -> DataFrame:
     """Rows with ids c0, c1, ... and the texts t0, t1, ... that they need."""
     kept = ["version", "place", "sign", "explicit"]
     if not arity:
@@ -64,7 +73,7 @@ def _encoded(rows: DataFrame, arity: int, has_floats: bool) -> DataFrame:
         plain = _float_texts(plain, arity)
     else:
         plain = plain.select("*", *(F.lit(None).cast("string").alias(f"f{at}") for at in range(arity)))
-    numbers = [_id(at).alias(f"c{at}") for at in range(arity)]
+    numbers = [_id(at, naming).alias(f"c{at}") for at in range(arity)]
     return plain.select(*kept, *numbers, *(_text(at).alias(f"t{at}") for at in range(arity)))
 
 
@@ -77,14 +86,14 @@ def _float_texts(plain: DataFrame, arity: int) -> DataFrame:
     return with_float_texts(wide.toDF(*(f"v{at}" for at in range(len(names)))), kinds).toDF(*names)
 
 
-def _id(at: int) -> Column:
+def _id(at: int, naming: Naming) -> Column:
     cell = F.col(f"x{at}")
     return (
-        F.when(cell["int"].isNotNull(), ids.of_integer_column(cell["int"]))
-        .when(cell["text"].isNotNull(), ids.of_string_column(cell["text"]))
+        F.when(cell["int"].isNotNull(), ids.of_integer_column(cell["int"], naming))
+        .when(cell["text"].isNotNull(), ids.of_string_column(cell["text"], naming))
         .when(cell["bool"].isNotNull(), ids.of_bool_column(cell["bool"]))
-        .when(cell["term"].isNotNull(), ids.of_term_column(cell["term"]))
-        .otherwise(ids.of_text_column(F.col(f"f{at}")))
+        .when(cell["term"].isNotNull(), ids.of_term_column(cell["term"], naming))
+        .otherwise(ids.of_text_column(F.col(f"f{at}"), naming))
     )
 
 

@@ -131,6 +131,13 @@ class _File:
         return self._limits[name]
 
 
+def stored_table(address: str, columns: Sequence[str]) -> pa.Table:
+    """Some columns of a whole file, for bulk work."""
+    with _readable(address):
+        system, path = place(address)
+        return pq.read_table(path, columns=list(columns), filesystem=system, use_threads=False)
+
+
 @contextmanager
 def _readable(address: str) -> Iterator[None]:
     """What goes wrong with reading a file is said in our words."""

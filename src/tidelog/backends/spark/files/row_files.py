@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.spark.cluster.jobs import Jobs
-from tidelog.backends.spark.files.writing import grouped, writer
+from tidelog.backends.spark.files.sorted_rows import grouped, writer
 from tidelog.backends.spark.values import ids
 from tidelog.state.rows import PRESENT, SCHEMA, cells_of, rows_of
 

@@ -24,6 +24,7 @@ from tidelog.backends.spark.files.texts import TextFiles
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.values.constants import Constants
+from tidelog.backends.spark.values.ids import Naming
 from tidelog.state.far import FarRelation, StoredFar, StoredFiles, StoredRows
 
 
@@ -72,13 +73,15 @@ class SavedFiles:
         }
         files = [file for order in texts for file in order.files.values()]
         files += [file for _, segments in found.values() for file in segments.files]
-        return {"texts": [order_to_json(order) for order in texts], "relations": relations}, [
-            file.address for file in files
-        ]
+        said = {"texts": [order_to_json(order) for order in texts], "relations": relations}
+        if self._constants.naming.moved:
+            said["moved"] = dict(self._constants.naming.moved)
+        return said, [file.address for file in files]
 
     def restore(self, files: StoredFiles, relations: Sequence[StoredFar]) -> None:
         """Open relations in the files of a state."""
         self._texts.generations = [order_of(order, files.folder) for order in files.said["texts"]]
+        self._constants.naming = Naming(self._constants.naming.digits, files.said.get("moved", {}))
         after = dict(self._committed.relations)
         for stored in relations:
             segments = Segments.of(stored.said, files.folder)

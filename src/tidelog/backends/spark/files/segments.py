@@ -52,9 +52,17 @@ class Segments:
     """All facts of one relation in files."""
 
     def __init__(
-        self, width: int, rows: int, orders: Mapping[int, Order], distinct: tuple[int, ...], tags: tuple[int, ...]
+        self,
+        width: int,
+        rows: int,
+        orders: Mapping[int, Order],
+        distinct: tuple[int, ...],
+        tags: tuple[int, ...],
+        explicit: int | None = None,
     ) -> None:
         self.width, self.rows, self.distinct, self.tags = width, rows, distinct, tags
+        self.explicit = explicit
+        """How many of the facts are explicit; None if nobody has counted."""
         self.orders = dict(orders)
         """By leading column; an order that is added later says nothing new."""
 
@@ -93,6 +101,7 @@ class Segments:
         return {
             "width": self.width,
             "rows": self.rows,
+            "explicit": self.explicit,
             "distinct": list(self.distinct),
             "tags": list(self.tags),
             "orders": [order_to_json(order) for order in self.orders.values()],
@@ -103,7 +112,8 @@ class Segments:
         """The segments that a state describes, whose files are in a folder."""
         orders = [order_of(order, folder) for order in said["orders"]]
         counts = tuple(said["distinct"]), tuple(said["tags"])
-        return Segments(said["width"], said["rows"], {order.lead: order for order in orders}, *counts)
+        leads = {order.lead: order for order in orders}
+        return Segments(said["width"], said["rows"], leads, *counts, said.get("explicit"))
 
 
 def order_to_json(order: Order) -> dict[str, Any]:

@@ -5,14 +5,14 @@ What      : `TextFiles` holds the texts (id, text) of an engine: added by execut
 Idea      : texts only come. Every addition is a *generation* of files, sorted by id; the many small ones that the
             driver adds are put together when eight have gathered.
 Invariant : an id is in one generation only, so that a join with all of them repeats no row. Two texts with one id are
-            found when the second is added, and nothing is added then.
+            found when the second is added; nothing is added then, and the second has to get another id.
 Never     : no relation, and no text is ever removed.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,8 +25,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from tidelog.backends.spark.bulk.placement import home_column, homes
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.reading import Reader
-from tidelog.backends.spark.files.segments import Order, Segment, Segments
-from tidelog.backends.spark.files.writing import grouped, runs, size_of, writer
+from tidelog.backends.spark.files.segments import Order, Segment, Segments, remove
+from tidelog.backends.spark.files.sorted_rows import grouped, size_of, writer
+from tidelog.backends.spark.files.writing import Record, Shape, Write, into, record
 from tidelog.backends.spark.values.ids import Ids
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ TEXT_GROUP = 1 << 11
 SMALL, GATHERED = 100_000, 8
 """So many generations of at most so many texts are put together by the driver."""
 _KEY = ["id"]
-_FILE = "shard int, address string, rows long, size long, one string, other string"
+_TOLD = 1000
+"""How many texts that clash a task names; those that are left are found when it runs again."""
 
 
 class TextFiles:
@@ -63,23 +65,32 @@ class TextFiles:
         """The texts of these ids, those that there are."""
         return found_in(self._store.reader, self.generations, ids)
 
-    def add(self, texts: DataFrame) -> tuple[str, str] | None:
-        """Have executors add texts, which may be known and may repeat: one job. Two texts with one id, if there are."""
+    def add(self, texts: DataFrame) -> list[str]:
+        """Have executors add texts, which may be known and may repeat: one job.
+
+        The texts that cannot have their ids, because others have them; nothing is added then.
+        """
         shards = self._store.shards()
         shard = home_column(F.col("id"), shards).alias("shard")
-        rows = texts.distinct().select(F.lit(0).alias("part"), shard, "id", "text")
-        placed = rows.repartitionById(shards, F.col("shard")).sortWithinPartitions("id", "text")
-        task = _Add(self._store.folder, uuid.uuid4().hex, tuple(self.generations))
-        files, clash = {}, None
+        rows = texts.select(
+            F.lit(0).alias("part"), shard, F.col("id").alias("k0"), F.lit(True).alias("explicit"), "text"
+        )
         with self._jobs.named("store texts"):
-            found = self._jobs.run(placed.mapInArrow(task, _FILE).toArrow)
-        for row in found.to_pylist():
-            if row["one"] is not None:
-                clash = row["one"], row["other"]
-            elif row["rows"]:
-                files[row["shard"]] = Segment(row["address"], row["rows"], row["size"])
-        self._take(Order(0, shards, files), is_kept=clash is None)
-        return clash
+            records = into(self._jobs, rows, self.task(()), shards, shards)
+        return self.take(records, shards)
+
+    def task(self, shapes: tuple[Shape, ...]) -> Receive:
+        """What writes relations of these shapes, and in the part behind them texts that are new."""
+        return Receive(self._store.folder, uuid.uuid4().hex, shapes, tuple(self.generations))
+
+    def take(self, records: Sequence[Record], shards: int) -> list[str]:
+        """Take over what a task has written, unless texts clash: then these."""
+        clashes = sorted({text for row in records for text in row["clashes"] or ()})
+        files = {row["shard"]: Segment(row["address"], row["rows"], row["size"]) for row in records}
+        for shard in [shard for shard, file in files.items() if not file.rows]:
+            remove([files.pop(shard).address])
+        self._take(Order(0, shards, files), is_kept=not clashes)
+        return clashes
 
     def put(self, texts: pa.Table) -> None:
         """Add texts from the driver whose ids are not here; the small generations become one when there are many."""
@@ -129,52 +140,49 @@ def _written(address: str, tables: Iterator[pa.Table]) -> Segment:
 
 
 @dataclass(frozen=True)
-class _Add:
-    """An Arrow task: sorted texts into a file, without those that are in earlier generations."""
+class Receive(Write):
+    """An Arrow task: the part behind the relations are texts, sorted by id; those that are new go into a file."""
 
-    folder: str
-    identity: str
-    generations: tuple[Order, ...]
+    generations: tuple[Order, ...] = ()
 
-    def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        reader = Reader()
-        for (_, shard), rows in runs(batches):
-            clashes: list[tuple[str, str]] = []
-            fresh = self._fresh(reader, rows, clashes)
-            file = _written(f"{self.folder}/{self.identity}-{shard}-texts.parquet", fresh)
-            one, other = clashes[0] if clashes else (None, None)
-            yield pa.RecordBatch.from_pydict(
-                {
-                    "shard": pa.array([shard], pa.int32()),
-                    "address": [file.address],
-                    "rows": [file.rows],
-                    "size": [file.size],
-                    "one": pa.array([one], pa.string()),
-                    "other": pa.array([other], pa.string()),
-                }
-            )
+    def other(self, part: int, shard: int, rows: Iterator[pa.Table]) -> pa.RecordBatch:
+        """A file of texts, without those that are in earlier generations, and the texts that clash."""
+        clashes: list[str] = []
+        fresh = self._fresh(Reader(), rows, clashes)
+        file = _written(f"{self.folder}/{self.identity}-{shard}-texts.parquet", fresh)
+        return record(
+            part=part, shard=shard, address=file.address, rows=file.rows, size=file.size, clashes=clashes[:_TOLD]
+        )
 
-    def _fresh(self, reader: Reader, tables: Iterator[pa.Table], clashes: list[tuple[str, str]]) -> Iterator[pa.Table]:
-        """The rows whose ids are new, each id once; two texts with one id are noted."""
+    def _fresh(self, reader: Reader, tables: Iterator[pa.Table], clashes: list[str]) -> Iterator[pa.Table]:
+        """The rows whose ids are new, each id once; a text whose id another text has is noted."""
         last_id, last_text = None, None
         for table in grouped(tables):
-            ids, texts = table.column("id").to_numpy(), table.column("text")
+            ids, texts = table.column("k0").to_numpy(), table.column("text")
             is_first = np.concatenate([[last_id != ids[0]], ids[1:] != ids[:-1]])
             before = pa.chunked_array([pa.array([last_text], pa.string()), *texts.slice(0, len(texts) - 1).chunks])
             differs = pc.fill_null(pc.not_equal(texts, before), True).to_numpy()
-            clashes += [(texts[at].as_py(), before[at].as_py()) for at in np.flatnonzero(differs & ~is_first)[:1]]
             last_id, last_text = int(ids[-1]), texts[len(texts) - 1].as_py()
-            each = table.filter(pa.array(is_first))
-            known = found_in(reader, self.generations, each.column("id").to_numpy())
+            each = pa.table({"id": ids[is_first], "text": texts.filter(pa.array(is_first))})
+            known = found_in(reader, self.generations, ids[is_first])
             clashes += _differing(each, known)
+            second = np.flatnonzero(differs & ~is_first)
+            if len(second):
+                clashes += self._seconds(reader, pa.table({"id": ids[second], "text": texts.take(pa.array(second))}))
             yield each.filter(pc.invert(pc.is_in(each.column("id"), known.column("id"))))
 
+    def _seconds(self, reader: Reader, others: pa.Table) -> Iterator[str]:
+        """Texts that are not the first of their id, without one that an earlier generation has."""
+        ids = np.array(sorted(set(others.column("id").to_pylist())), np.int64)
+        known = {(row["id"], row["text"]) for row in found_in(reader, self.generations, ids).to_pylist()}
+        for row in others.to_pylist():
+            if (row["id"], row["text"]) not in known:
+                yield row["text"]
 
-def _differing(table: pa.Table, known: pa.Table) -> Iterator[tuple[str, str]]:
-    """Two texts with one id, in two tables."""
-    if not known.num_rows:
-        return
-    both = table.join(known, "id", right_suffix=" known", join_type="inner")
-    bad = both.filter(pc.not_equal(both.column("text"), both.column("text known")))
-    for row in bad.slice(0, 1).to_pylist():
-        yield row["text"], row["text known"]
+
+def _differing(table: pa.Table, known: pa.Table) -> Iterator[str]:
+    """The texts of a table whose ids have other texts in another."""
+    if known.num_rows:
+        both = table.join(known, "id", right_suffix=" known", join_type="inner")
+        bad = both.filter(pc.not_equal(both.column("text"), both.column("text known")))
+        yield from bad.column("text").to_pylist()

@@ -131,7 +131,7 @@ class ColdRelation:
             rows, flags = store.rows(self.name, self.base, (), facts[:0])
             stays = ~self.is_overlaid(rows)
             facts, explicit = np.concatenate([rows[stays], facts]), np.concatenate([flags[stays], explicit])
-        return _of_files(self.name, self.arity, store.relation_here(self.name, facts, explicit))
+        return of_files(self.name, self.arity, store.relation_here(self.name, facts, explicit))
 
 
 def rebased(
@@ -143,7 +143,7 @@ def rebased(
     """
     width = max(arity, 1)
     if store is not None:
-        return _of_files(name, arity, store.relation(name, facts, width, size))
+        return of_files(name, arity, store.relation(name, facts, width, size))
     columns = frames.names(width)
     kept = frames.keep(jobs, facts.select(*columns, "explicit"))
     counts = [F.count(F.lit(1)).alias("size")]
@@ -153,7 +153,8 @@ def rebased(
     return ColdRelation(name, arity, kept, row["size"], row["size"], distinct=distinct, measured=row["size"])
 
 
-def _of_files(name: str, arity: int, made: Segments) -> ColdRelation:
+def of_files(name: str, arity: int, made: Segments) -> ColdRelation:
+    """A relation whose facts are those of files."""
     return ColdRelation(name, arity, made, made.rows, made.rows, distinct=made.distinct, measured=made.rows)
 
 

@@ -24,6 +24,7 @@ from tidelog.backends.spark.large.cold import tags_of
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.decoding import decoded
+from tidelog.errors import UpdateError
 from tidelog.language.terms import Value
 
 if TYPE_CHECKING:
@@ -39,10 +40,18 @@ class FewFacts(LocalTable):
 
     def to_spark(self, columns: Sequence[str] | None = None) -> DataFrame:
         """The facts as a DataFrame of values."""
-        rows = self._constants.ids_of(self.rows)
+        rows = self._constants.ids_of(self._current())
         tags = [int(np.bitwise_or.reduce(1 << (column & ids.TAG), initial=0)) for column in rows.T]
         frame = frames.of_ids(self._jobs.spark, rows)
         return decoded(frame, self._constants.frame, tags, columns or frames.names(rows.shape[1]))
+
+    def _current(self) -> Array:
+        """The rows in numbers of the present dictionary, if the driver has forgotten the one that they came with."""
+        dictionary = self._constants.dictionary
+        if self._dictionary is dictionary:
+            return self.rows
+        columns = [dictionary.encode_arrow(self._dictionary.decode_arrow(column)) for column in self.rows.T]
+        return np.column_stack(columns) if columns and len(self.rows) else self.rows
 
 
 class ManyFacts:
@@ -67,8 +76,12 @@ class ManyFacts:
         if not isinstance(fact, tuple | list) or len(fact) != self._arity:
             return False
         frame = self._readable
-        for at, value in enumerate(fact):
-            frame = frame.where(F.col(f"c{at}") == F.lit(ids.of_value(value)))
+        try:
+            numbers = [self._constants.id_of(value) for value in fact]
+        except UpdateError:
+            return False  # what is no constant is in no fact
+        for at, number in enumerate(numbers):
+            frame = frame.where(F.col(f"c{at}") == F.lit(number))
         return bool(self._jobs.run(lambda: frame.limit(1).toArrow()).num_rows)
 
     def __repr__(self) -> str:

@@ -17,11 +17,12 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.expressions import text_of, value_of
+from tidelog.backends.spark.values.ids import Naming
 from tidelog.language.partial import aggregate
 from tidelog.planning.lowered import GroupRule
 
 
-def grouped(rule: GroupRule, body: DataFrame, texts: DataFrame) -> DataFrame:
+def grouped(rule: GroupRule, body: DataFrame, texts: DataFrame, naming: Naming) -> DataFrame:
     """A row for every group: columns c0, ..., the last with the result, and x with its text, if it needs one.
 
     A group whose members have no aggregate has null for its result.
@@ -34,17 +35,17 @@ def grouped(rule: GroupRule, body: DataFrame, texts: DataFrame) -> DataFrame:
     value = f"c{rule.body_arity - 1}"
     members = body.select(*keys, F.col(value).alias("id")).join(texts, "id", "left").withColumn("one", F.lit(0))
     shape = "".join(f"{key} long, " for key in keys) + f"c{rule.group} long, x string"
-    return members.groupBy("one", *keys).applyInArrow(_aggregated(rule.function, keys, f"c{rule.group}"), shape)
+    return members.groupBy("one", *keys).applyInArrow(_aggregated(rule.function, keys, f"c{rule.group}", naming), shape)
 
 
-def _aggregated(function: str, keys: list[str], result: str) -> Callable[[pa.Table], pa.Table]:
+def _aggregated(function: str, keys: list[str], result: str, naming: Naming) -> Callable[[pa.Table], pa.Table]:
     """An Arrow task: one group in, one row out. (A closure: Spark counts the arguments of a function.)"""
 
     def run(group: pa.Table) -> pa.Table:
         pairs = zip(group.column("id").to_pylist(), group.column("text").to_pylist())
         value = aggregate(function, [value_of(number, text) for number, text in pairs])
         columns = {key: group.column(key).slice(0, 1).combine_chunks() for key in keys}
-        number = None if value is None else ids.of_value(value)
+        number = None if value is None else ids.of_value(value, naming)
         columns[result] = pa.array([number], pa.int64())
         columns["x"] = pa.array([text_of(number, value)], pa.string())
         return pa.table(columns)

@@ -15,19 +15,20 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.spark.values import ids
-from tidelog.backends.spark.values.expressions import computed, is_plain, tested
+from tidelog.backends.spark.values.expressions import Texts, computed, is_plain, tested
+from tidelog.backends.spark.values.ids import Naming
 from tidelog.planning.plan import Absent, Bind, Column, Compute, Join, Known, Literally, Plan, Same, Slot, Step, Test
 
 Source = Callable[[Join | Absent], DataFrame]
 """Where a step finds the facts of its relation."""
 
 
-def heads(plan: Plan, driving: DataFrame, source: Source, texts: DataFrame) -> DataFrame:
+def heads(plan: Plan, driving: DataFrame, source: Source, texts: Texts) -> DataFrame:
     """The heads (columns c0, ...), and x0, ... with the texts of computed constants, null for the others.
 
     `driving` are the driving facts, or one row of anything for a plan without a driver.
     """
-    frame = _matched(driving, plan.columns) if plan.columns else driving.select(F.lit(0).alias("one"))
+    frame = _matched(driving, plan.columns, texts.naming) if plan.columns else driving.select(F.lit(0).alias("one"))
     for step in plan.steps:
         frame = _stepped(frame, step, source, texts)
     number = {at: plan.slots + at for at in range(len(plan.head))}
@@ -45,12 +46,12 @@ def computes(plan: Plan) -> bool:
     return any(not is_plain(expression) for expression in (*steps, *plan.head))
 
 
-def _stepped(frame: DataFrame, step: Step, source: Source, texts: DataFrame) -> DataFrame:
+def _stepped(frame: DataFrame, step: Step, source: Source, texts: Texts) -> DataFrame:
     match step:
         case Join():
-            return _joined(frame, _matched(source(step), step.columns))
+            return _joined(frame, _matched(source(step), step.columns, texts.naming))
         case Absent():
-            return _without(frame, _matched(source(step), step.columns))
+            return _without(frame, _matched(source(step), step.columns, texts.naming))
         case Test():
             return tested(frame, step, texts)
         case Compute(slot, expression):
@@ -70,14 +71,14 @@ def _without(frame: DataFrame, facts: DataFrame) -> DataFrame:
     return frame.withColumn("nobody", F.lit(0)).join(one, "nobody", "left_anti").drop("nobody")
 
 
-def _matched(facts: DataFrame, columns: tuple[Column, ...]) -> DataFrame:
+def _matched(facts: DataFrame, columns: tuple[Column, ...], naming: Naming) -> DataFrame:
     """The facts of an atom as slots, known ones too: constants and repeated variables are tested, the rest dropped."""
     chosen: dict[str, SparkColumn] = {}
     for position, column in enumerate(columns):
         value = F.col(f"c{position}")
         match column:
             case Known(Literally(constant)):
-                facts = facts.where(value == F.lit(ids.of_value(constant)))
+                facts = facts.where(value == F.lit(ids.of_value(constant, naming)))
             case Known(Slot(number)) | Bind(Slot(number)) | Same(Slot(number)):
                 name = f"s{number}"
                 if name in chosen:

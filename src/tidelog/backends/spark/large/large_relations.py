@@ -18,6 +18,7 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.store import LocalStore
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.large.cold import ColdRelation
 from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.large.working import Selection, Working
@@ -72,6 +73,15 @@ class LargeRelations:
         if marked is None:
             return self._committed.of(name, arity).frame(self._jobs).drop("explicit")
         return Working(self._jobs, self._committed.of(name, arity), marked).facts(NOW)
+
+    def files_now(self, name: str) -> Segments | None:
+        """The files that hold exactly the facts of a relation that are NOW; None if there are no such files."""
+        if name in self.working:
+            return self.working[name].files
+        cold, near = self._committed.relations.get(name), self._near.relations.get(name)
+        if cold is None or cold.overlay or (near is not None and len(near.journal)):
+            return None
+        return cold.base if isinstance(cold.base, Segments) else None
 
     def size_now(self, name: str) -> int:
         """About how many facts a relation has NOW."""

@@ -19,7 +19,8 @@ from pyspark.sql import functions as F  # noqa: N812
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.large import joins
-from tidelog.backends.spark.values.constants import Constants
+from tidelog.backends.spark.values.constants import Constants, MovedError
+from tidelog.backends.spark.values.expressions import Texts
 from tidelog.language.terms import Atom
 from tidelog.planning.join_order import Estimates
 from tidelog.planning.lowered import LoweredRule, Stage
@@ -56,8 +57,10 @@ class Fixpoint:
             if not candidates:
                 break
             number += 1
-            merged, is_done = self._merged(known, candidates, number)
-            frames.release(known)
+            try:
+                merged, is_done = self._merged(known, candidates, number)
+            finally:
+                frames.release(known)
             known = merged
             if is_done or not self._stage.is_recursive:
                 break
@@ -70,7 +73,8 @@ class Fixpoint:
 
     def _round(self, known: DataFrame, number: int) -> Iterator[DataFrame]:
         """The derivations of a round: all of them at first, then those with a fact of the last round."""
-        texts = self._constants.frame if self._makes or self._tests else self._no_texts()
+        frame = self._constants.frame if self._makes or self._tests else self._no_texts()
+        texts = Texts(frame, self._constants.naming)
         for rule in self._stage.rules:
             for plan, driving in self._plans(rule, known, number):
                 found = joins.heads(plan, driving, self._source(known), texts)
@@ -100,14 +104,21 @@ class Fixpoint:
         known = known.select(*columns, "round", *(F.lit(None).cast("string").alias(name) for name in texts))
         everything = reduce(DataFrame.unionAll, [known, *(part.select(*known.columns) for part in candidates)])
         first = [F.min("round").alias("round"), *(F.min(name).alias(name) for name in texts)]
+        first += [F.max(name).alias(f"other {name}") for name in texts]  # two texts with one id make one fact here
         merged = frames.keep(self._jobs, everything.groupBy(*columns).agg(*first))
         fresh = merged.where(F.col("round") == number)
         found = self._jobs.run(lambda: fresh.limit(1).toArrow()).num_rows
-        if texts and found:
+        if texts:  # of all facts that were derived, known ones too: their ids may stand for other texts
             parts = [
-                fresh.select(F.col(f"c{at}").alias("id"), F.col(f"x{at}").alias("text")) for at in range(self._width)
+                merged.select(F.col(f"c{at}").alias("id"), F.col(f"{which}x{at}").alias("text"))
+                for at in range(self._width)
+                for which in ("", "other ")
             ]
-            self._constants.add(reduce(DataFrame.unionAll, parts).where(F.col("text").isNotNull()))
+            try:
+                self._constants.add(reduce(DataFrame.unionAll, parts).where(F.col("text").isNotNull()))
+            except MovedError:
+                frames.release(merged)
+                raise
         return merged, not found
 
     def _tagged(self, name: str, facts: DataFrame, number: int, *, carries: bool = False) -> DataFrame:

@@ -3,15 +3,17 @@
 What      : `Constants` translates between ids and the local dictionary of the driver's store, and stores the typed
             texts of hashed constants (files/texts.py); a few wait on the driver.
 Idea      : the driver learns a text when a fact with it is brought there, and never before; ids that stand for
-            themselves need no text.
-Invariant : every hashed id in a committed relation has its text here. Two texts with one id are found when the second
-            is met, and refused. Texts are never forgotten; a text without a fact is harmless.
+            themselves need no text. What the driver knows can be forgotten as a whole, because it can be learnt again.
+Invariant : every hashed id in a committed relation has its text here, and no two texts have one id: the second is
+            given another one (ids.py) before a fact with it is stored or looked up. Stored texts are never forgotten;
+            a text without a fact is harmless.
 Never     : no relations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,13 +26,19 @@ from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.texts import TextFiles
 from tidelog.backends.spark.values import ids
-from tidelog.backends.spark.values.ids import Ids
+from tidelog.backends.spark.values.ids import Ids, Naming
 from tidelog.backends.spark.values.kept_texts import KeptTexts
 from tidelog.errors import LawError, PipelineError
+from tidelog.language.terms import Value
 
 _OVERLAY = 20_000
 """How many texts wait on the driver before they are stored."""
 _SCHEMA = "id long, text string"
+T = TypeVar("T")
+
+
+class MovedError(PipelineError):
+    """Texts that tasks have computed clash with others, and have other ids from now on: compute again."""
 
 
 class Constants:
@@ -38,9 +46,9 @@ class Constants:
 
     def __init__(self, jobs: Jobs, dictionary: Dictionary, store: FileStore | None = None) -> None:
         self.dictionary = dictionary
+        self.naming = Naming(ids.DIGITS)
         self._jobs = jobs
         self.texts: TextFiles | KeptTexts = KeptTexts(jobs) if store is None else TextFiles(jobs, store)
-        self._fresh: dict[int, str] = {}
         self._waiting: dict[int, str] = {}
         self._longs: Ids = np.empty(0, np.int64)
         self._local: dict[int, int] = {}
@@ -49,8 +57,12 @@ class Constants:
 
     def ids_of(self, local: Array) -> Ids:
         """The ids of local numbers, of any shape."""
-        self._learn()
+        self.learn()
         return self._longs[local]
+
+    def id_of(self, value: Value) -> int:
+        """The id of a constant, which is one of the driver's from now on: two with one hash are told apart."""
+        return int(self.ids_of(self.dictionary.encode([value]))[0])
 
     def local_of(self, rows: Ids) -> Array:
         """The local numbers of ids, of any shape; texts that the driver lacks are looked up together."""
@@ -64,13 +76,16 @@ class Constants:
         hashed = np.flatnonzero((tags == ids.STRING) | (tags == ids.OTHER))
         if hashed.size:
             wanted = flat[hashed].tolist()
-            self._learn()
+            self.learn()
             self._fetch({number for number in wanted if number not in self._local})
             local[hashed] = [self._local[number] for number in wanted]
         return local.reshape(rows.shape)
 
-    def _learn(self) -> None:
-        """Give ids to the constants that the local dictionary has got since the last time."""
+    def learn(self, stored: Mapping[int, str] | None = None) -> None:
+        """Give ids to the constants that the local dictionary has got since the last time.
+
+        `stored` are ids and texts that are known to be stored; others are looked for.
+        """
         known, total = len(self._longs), len(self.dictionary)
         if known == total:
             return
@@ -79,72 +94,104 @@ class Constants:
         longs = payloads << 2
         longs[kinds == KIND_BOOL] |= ids.BOOL
         is_small = (payloads >= -(2**61)) & (payloads < 2**61)
-        for at in np.flatnonzero(~((kinds == KIND_BOOL) | ((kinds == KIND_INT) & is_small))).tolist():
-            text = ids.typed_text(self.dictionary.decode(new[at : at + 1])[0])
-            longs[at] = self._note(ids.of_text(text), text, known + at)
+        hashed = np.flatnonzero(~((kinds == KIND_BOOL) | ((kinds == KIND_INT) & is_small)))
+        if hashed.size:
+            texts = [ids.typed_text(value) for value in self.dictionary.decode(new[hashed])]
+            own = new[hashed].tolist()
+            longs[hashed] = numbers = self._named(texts, own, dict(stored or {}))
+            self._local |= zip(numbers, own)
         self._longs = np.concatenate([self._longs, longs])
 
-    def _note(self, number: int, text: str, local: int) -> int:
-        if self._local.setdefault(number, local) != local:
-            raise _collision(text, ids.typed_text(self.dictionary.decode(np.array([self._local[number]]))[0]))
-        self._fresh[number] = text
-        return number
+    def _named(self, texts: Sequence[str], own: Sequence[int], stored: dict[int, str]) -> list[int]:
+        """The ids of texts that are new on the driver, under these numbers; those that are not stored will be."""
+        numbers = [ids.of_text(text, self.naming) for text in texts]
+        stored |= self._stored(set(numbers).difference(stored))
+        for at, text in enumerate(texts):
+            while not self._is_free(numbers[at], own[at], text, stored):
+                self.naming = self.naming.with_moved(text)
+                numbers[at] = self.naming.moved[text]
+                stored |= self._stored({numbers[at]}.difference(stored))
+            if numbers[at] not in stored:
+                self._waiting[numbers[at]] = text
+        return numbers
+
+    def _is_free(self, number: int, own: int, text: str, stored: Mapping[int, str]) -> bool:
+        """Whether no other text has the id."""
+        return self._local.get(number, own) == own and stored.get(number, self._waiting.get(number, text)) == text
+
+    def _stored(self, numbers: Iterable[int]) -> dict[int, str]:
+        """The texts of these ids that are stored."""
+        wanted = np.fromiter(numbers, np.int64)
+        if not len(wanted) or not self.texts:
+            return {}
+        table = self.texts.find(wanted)
+        return dict(zip(table.column("id").to_pylist(), table.column("text").to_pylist()))
 
     def _fetch(self, numbers: set[int]) -> None:
         """Bring the texts of these ids to the driver."""
         if not numbers:
             return
-        table = self.texts.find(np.fromiter(numbers, np.int64))
-        values = [ids.from_text(text) for text in table.column("text").to_pylist()]
-        if len(values) != len(numbers):
+        waiting = {number: self._waiting[number] for number in numbers if number in self._waiting}
+        found = self._stored(numbers.difference(waiting))
+        if len(found) + len(waiting) != len(numbers):
             raise LawError.of("E904", "a stored fact has a constant without a text", remedy="report this")
-        self.dictionary.encode(values)
-        before = set(self._fresh)
-        self._learn()
-        for number in table.column("id").to_pylist():
-            if number not in before:
-                self._fresh.pop(number, None)
+        self.dictionary.encode([ids.from_text(text) for text in (*found.values(), *waiting.values())])
+        self.learn(found)
 
-    def _settle(self) -> None:
-        """Of the texts that came from the driver, let those wait that are not stored."""
-        self._learn()
-        if self._fresh and self.texts:
-            known = self.texts.find(np.fromiter(self._fresh, np.int64))
-            for number, text in zip(known.column("id").to_pylist(), known.column("text").to_pylist()):
-                if self._fresh.pop(number) != text:
-                    raise _collision(text, ids.typed_text(self.dictionary.decode(np.array([self._local[number]]))[0]))
-        self._waiting |= self._fresh
-        self._fresh = {}
+    def renew(self, dictionary: Dictionary) -> None:
+        """The driver forgets the constants that it knows; it works with another, empty dictionary from now on."""
+        self.learn()
+        self.dictionary, self._longs, self._local = dictionary, np.empty(0, np.int64), {}
 
     # -- on Spark ----------------------------------------------------------------------------------------------------
 
     @property
     def frame(self) -> DataFrame:
         """All texts as a DataFrame (id, text), each id once."""
-        self._settle()
+        self.learn()
         parts = [self.texts.frame()] if self.texts else []
         if self._waiting or not parts:
             parts.append(self._jobs.spark.createDataFrame(_table(self._waiting), _SCHEMA))
         return parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
 
     def add(self, texts: DataFrame) -> None:
-        """Add texts (id, text) that tasks have computed; they may be known and may repeat."""
+        """Add texts (id, text) that tasks have computed; they may be known and may repeat.
+
+        If one of them clashes with another it gets another id, and nothing is added: see `settled`.
+        """
         self.flush()
-        clash = self.texts.add(texts.select("id", "text"))
-        if clash is not None:
-            raise _collision(*clash)
+        self.move(self.texts.add(texts.select("id", "text")))
+
+    def move(self, texts: Sequence[str]) -> None:
+        """Give other ids to texts that clash; raises if there is one."""
+        for text in texts:
+            self.naming = self.naming.with_moved(text)
+        if texts:
+            raise MovedError.of(
+                "E703",
+                f"the constant {texts[0][1:]!r} has the hash of another one, and now another id",
+                remedy="apply the update again",
+            )
+
+    def settled(self, action: Callable[[], T]) -> T:
+        """The result of an action that computes ids; it is repeated when one of them has to be another."""
+        while True:
+            try:
+                return action()
+            except MovedError:
+                continue
 
     def flush(self) -> None:
         """Store all texts that wait on the driver."""
-        self._settle()
+        self.learn()
         if self._waiting:
             self.texts.put(_table(self._waiting))
             self._waiting = {}
 
     def flush_if_many(self) -> None:
         """Store the texts that wait on the driver when they are many."""
-        self._learn()
-        if len(self._waiting) + len(self._fresh) > _OVERLAY:
+        self.learn()
+        if len(self._waiting) > _OVERLAY:
             self.flush()
 
     def close(self) -> None:
@@ -155,11 +202,3 @@ class Constants:
 def _table(texts: Mapping[int, str]) -> pa.Table:
     numbers = pa.array(list(texts), pa.int64())
     return pa.table({"id": numbers, "text": pa.array(list(texts.values()), pa.string())})
-
-
-def _collision(one: str, other: str) -> PipelineError:
-    return PipelineError.of(
-        "E703",
-        f"the constants {one[1:]!r} and {other[1:]!r} have the same hash",
-        remedy="change one of the two constants",
-    )

@@ -11,7 +11,7 @@ Never     : columns count by position; the user's column names are not used.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 
 import pyarrow as pa
@@ -34,6 +34,7 @@ from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.constants import Constants
+from tidelog.backends.spark.values.ids import Naming
 from tidelog.changes.columns import unsupported
 from tidelog.changes.fact_sources import column_name, wrong_arity
 from tidelog.changes.typed_texts import TYPED
@@ -47,9 +48,11 @@ _DECLARED: dict[str, tuple[type[DataType], ...]] = {
     "symbol": (StringType,),
     "bool": (BooleanType,),
 }
-_NO_NUMBER, _NO_TEXT, _NEGATIVE = -1, -5, -9
-"""Stand for a float, a string and an unsigned number that are none; no constant has such an id."""
+_NO_NUMBER, _NO_TEXT, _NEGATIVE, _MISSING = -1, -5, -9, -13
+"""Stand for a float, a string and an unsigned number that are none, and for no value: no constant has these ids, which
+are tagged as bools."""
 _REFUSALS = {
+    _MISSING: ("E302", "has missing values", "leave these facts out, or use a constant for unknown"),
     _NO_NUMBER: ("E304", "has NaN or infinite values, or whole numbers that no float holds", "leave these facts out"),
     _NO_TEXT: ("E304", "has strings that are not valid Unicode", "repair them with make_valid_utf8"),
     _NEGATIVE: ("E306", "has negative values, which are no unsigned", "declare a number, or leave these facts out"),
@@ -101,85 +104,101 @@ def check_shape(frame: DataFrame, relation: str, arity: int | None, types: tuple
 def encoded(
     jobs: Jobs, constants: Constants, frame: DataFrame, relation: str, types: tuple[str, ...] | None = None
 ) -> tuple[DataFrame, int]:
-    """The distinct facts as ids, and about how many there are (repeated ones counted); release them after use."""
+    """The distinct facts as ids, and about how many there are (repeated ones counted); release them after use.
+
+    This is for sessions without a folder that every executor reaches; else see files/receiving.py.
+    """
+    width = len(frame.columns)
+    with jobs.named(f"read {relation}"):
+        kept = frames.keep(jobs, identified(frame, types, constants.naming))  # distinct later: texts need not move
+        size = _checked(jobs, kept, width, relation)
+    constants.add(_texts(kept, width))
+    return frames.part(kept, frames.names(max(width, 1)), is_distinct=False), size
+
+
+def identified(frame: DataFrame, types: tuple[str, ...] | None, naming: Naming) -> DataFrame:
+    """Facts with ids c0, c1, ... and the texts t0, t1, ... of those that need one; a fact without columns has one.
+
+    What is no constant has an id that `refuse` knows, and no text.
+    """
     kinds = [TypedText() if is_typed(field) else field.dataType for field in frame.schema.fields]
     plain = frame.toDF(*(f"v{at}" for at in range(len(kinds))))
+    if not kinds:
+        return plain.limit(1).select(F.lit(0).cast("long").alias("c0"))
     if any(isinstance(kind, FloatType | DoubleType) for kind in kinds):
         plain = with_float_texts(plain, kinds)
-    if not kinds:
-        kept = frames.keep(jobs, plain.limit(1).select(F.lit(0).cast("long").alias("c0")))
-        return kept, jobs.run(kept.count)
-    columns = [_id(at, kind, types[at] if types else "any").alias(f"c{at}") for at, kind in enumerate(kinds)]
-    texts = [_text(at, kind).alias(f"t{at}") for at, kind in enumerate(kinds)]
-    with jobs.named(f"read {relation}"):
-        kept = frames.keep(jobs, plain.select(*columns, *texts))  # distinct later, when texts need not move
-        size = _checked(jobs, kept, kinds, relation)
-    constants.add(_texts(kept, kinds))
-    return frames.part(kept, frames.names(len(kinds)), is_distinct=False), size
-
-
-def _checked(jobs: Jobs, kept: DataFrame, kinds: list[DataType], relation: str) -> int:
-    counts = [F.count(F.lit(1)).alias("size")]
-    counts += [F.count_if(F.col(f"c{at}").isNull()).alias(f"n{at}") for at in range(len(kinds))]
-    counts += [
-        F.min(F.when(F.col(f"c{at}").isin(*_REFUSALS), F.col(f"c{at}"))).alias(f"x{at}") for at in range(len(kinds))
+    columns = [
+        F.coalesce(_id(at, kind, naming, types[at] if types else "any"), F.lit(_MISSING).cast("long")).alias(f"c{at}")
+        for at, kind in enumerate(kinds)
     ]
+    texts = {f"t{at}": _text(at, kind, naming) for at, kind in enumerate(kinds)}
+    return plain.select(*columns, *(text.alias(name) for name, text in texts.items() if text is not None))
+
+
+def refuse(relation: str, numbers: Sequence[int]) -> None:
+    """Refuse facts if the least of the refused ids of a column (0 if there is none) stands for no constant."""
+    for at, number in enumerate(numbers):
+        if number in _REFUSALS:
+            code, sentence, remedy = _REFUSALS[number]
+            raise UpdateError(Problem(code, f"{column_name(relation, at + 1)} {sentence}", remedy=remedy))
+
+
+def _checked(jobs: Jobs, kept: DataFrame, width: int, relation: str) -> int:
+    counts = [F.count(F.lit(1)).alias("size")]
+    for at in range(width):
+        number = F.col(f"c{at}")
+        counts.append(F.min(F.when(number.isin(*_REFUSALS), number)).alias(f"x{at}"))
     row = jobs.run(lambda: kept.agg(*counts).toArrow()).to_pylist()[0]
-    for at in range(len(kinds)):
-        name = column_name(relation, at + 1)
-        if row[f"n{at}"]:
-            frames.release(kept)
-            raise UpdateError.of(
-                "E302", f"{name} has missing values", remedy="leave these facts out, or use a constant for unknown"
-            )
-        if row[f"x{at}"] is not None:
-            frames.release(kept)
-            code, sentence, remedy = _REFUSALS[row[f"x{at}"]]
-            raise UpdateError(Problem(code, f"{name} {sentence}", remedy=remedy))
+    try:
+        refuse(relation, [row[f"x{at}"] for at in range(width)])
+    except UpdateError:
+        frames.release(kept)
+        raise
     return int(row["size"])
 
 
-def _id(at: int, kind: DataType, declared: str = "any") -> Column:
+def _id(at: int, kind: DataType, naming: Naming, declared: str = "any") -> Column:
     value = F.col(f"v{at}")
     match kind:
         case TypedText():
-            return ids.of_typed_column(value)
+            return ids.of_typed_column(value, naming)
         case StringType():
-            return F.when(~F.is_valid_utf8(value), F.lit(_NO_TEXT)).otherwise(ids.of_string_column(value))
+            return F.when(~F.is_valid_utf8(value), F.lit(_NO_TEXT)).otherwise(ids.of_string_column(value, naming))
         case BooleanType():
             return F.when(value.isNotNull(), ids.of_bool_column(value))
         case FloatType() | DoubleType():
-            return F.when(value == "n", F.lit(_NO_NUMBER)).when(value.isNotNull(), ids.of_text_column(value))
+            return F.when(value == "n", F.lit(_NO_NUMBER)).when(value.isNotNull(), ids.of_text_column(value, naming))
         case _ if declared == "unsigned":
-            return F.when(value < 0, F.lit(_NEGATIVE)).otherwise(ids.of_integer_column(value))
+            return F.when(value < 0, F.lit(_NEGATIVE)).otherwise(ids.of_integer_column(value, naming))
         case _:
-            return ids.of_integer_column(value)
+            return ids.of_integer_column(value, naming)
 
 
-def _text(at: int, kind: DataType) -> Column:
-    """The typed text of a constant that needs one."""
+def _text(at: int, kind: DataType, naming: Naming) -> Column | None:
+    """The typed text of a constant that needs one; None if none does."""
     value = F.col(f"v{at}")
     match kind:
         case TypedText():
-            is_hashed = _id(at, kind).bitwiseAND(F.lit(ids.TAG)).isin(ids.STRING, ids.OTHER)
+            is_hashed = _id(at, kind, naming).bitwiseAND(F.lit(ids.TAG)).isin(ids.STRING, ids.OTHER)
             return F.when(is_hashed, value)
         case StringType():
-            return F.concat(F.lit("s"), value)
+            return F.when(F.is_valid_utf8(value), F.concat(F.lit("s"), value))
         case FloatType() | DoubleType():
-            return value
+            return F.when(value != "n", value)
         case LongType():
-            is_large = _id(at, kind).bitwiseAND(F.lit(ids.TAG)) == ids.OTHER
+            is_large = _id(at, kind, naming).bitwiseAND(F.lit(ids.TAG)) == ids.OTHER
             return F.when(is_large, F.concat(F.lit("i"), value.cast("string")))
-        case _:
-            return F.lit(None).cast("string")
+    return None
 
 
-def _texts(kept: DataFrame, kinds: list[DataType]) -> DataFrame:
+def _texts(kept: DataFrame, width: int) -> DataFrame:
     parts = [
         kept.select(F.col(f"c{at}").alias("id"), F.col(f"t{at}").alias("text")).where(F.col("text").isNotNull())
-        for at in range(len(kinds))
+        for at in range(width)
+        if f"t{at}" in kept.columns
     ]
-    return reduce(DataFrame.unionAll, parts)
+    nothing = kept.limit(0).select(F.col("c0").alias("id"), F.lit("").alias("text"))
+    return reduce(DataFrame.unionAll, parts, nothing)
 
 
 def with_float_texts(frame: DataFrame, kinds: list[DataType]) -> DataFrame:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -20,9 +21,17 @@ from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import BooleanType, LongType, StringType, StructField, StructType
 
 from tidelog.backends.spark.values import ids
+from tidelog.backends.spark.values.ids import Naming
 from tidelog.language import partial
 from tidelog.language.terms import Value
 from tidelog.planning.plan import Apply, Compute, Expression, Literally, Slot, Test
+
+
+class Texts(NamedTuple):
+    """The texts of constants (id, text), and how those that are computed get ids."""
+
+    frame: DataFrame
+    naming: Naming
 
 
 def is_plain(expression: Expression) -> bool:
@@ -30,28 +39,29 @@ def is_plain(expression: Expression) -> bool:
     return not isinstance(expression, Apply)
 
 
-def plain(expression: Expression) -> Column:
+def plain(expression: Expression, naming: Naming) -> Column:
     """The column of a slot or constant."""
     if isinstance(expression, Slot):
         return F.col(f"s{expression.number}")
     assert isinstance(expression, Literally)
-    return F.lit(ids.of_value(expression.value))
+    return F.lit(ids.of_value(expression.value, naming))
 
 
-def tested(frame: DataFrame, test: Test, texts: DataFrame) -> DataFrame:
+def tested(frame: DataFrame, test: Test, texts: Texts) -> DataFrame:
     """The rows for which a comparison has a value and holds."""
     if test.op in ("=", "!=") and is_plain(test.left) and is_plain(test.right):
-        left, right = plain(test.left), plain(test.right)
+        left, right = plain(test.left, texts.naming), plain(test.right, texts.naming)
         return frame.where(left == right if test.op == "=" else left != right)
     kept = list(frame.columns)
     return _evaluated(frame, {"holds": test}, texts).where("holds").select(*kept)
 
 
-def computed(frame: DataFrame, computes: Mapping[int, Expression], texts: DataFrame) -> DataFrame:
+def computed(frame: DataFrame, computes: Mapping[int, Expression], texts: Texts) -> DataFrame:
     """The frame with further slots, by number, without the rows in which one of them has no value."""
     kept = [F.col(name) for name in frame.columns]
     direct = {number: expression for number, expression in computes.items() if is_plain(expression)}
-    frame = frame.select(*kept, *(plain(expression).alias(f"s{number}") for number, expression in direct.items()))
+    made = {number: plain(expression, texts.naming) for number, expression in direct.items()}
+    frame = frame.select(*kept, *(column.alias(f"s{number}") for number, column in made.items()))
     carried = [
         F.col(f"x{expression.number}").alias(f"x{number}")
         for number, expression in direct.items()
@@ -62,11 +72,11 @@ def computed(frame: DataFrame, computes: Mapping[int, Expression], texts: DataFr
     return _evaluated(frame, calls, texts).dropna(subset=list(calls)) if calls else frame
 
 
-def _evaluated(frame: DataFrame, calls: Mapping[str, Test | Compute], texts: DataFrame) -> DataFrame:
+def _evaluated(frame: DataFrame, calls: Mapping[str, Test | Compute], texts: Texts) -> DataFrame:
     kept = list(frame.columns)
     slots = sorted({slot for call in calls.values() for slot in _slots(call)})
     for slot in slots:
-        known = texts.select(F.col("id").alias(f"s{slot}"), F.col("text").alias(f"t{slot}"))
+        known = texts.frame.select(F.col("id").alias(f"s{slot}"), F.col("text").alias(f"t{slot}"))
         frame = frame.join(known, f"s{slot}", "left")
         if f"x{slot}" in kept:
             frame = frame.withColumn(f"t{slot}", F.coalesce(f"t{slot}", f"x{slot}"))
@@ -77,7 +87,9 @@ def _evaluated(frame: DataFrame, calls: Mapping[str, Test | Compute], texts: Dat
         else:
             fields += [StructField(name, LongType()), StructField(f"x{name[1:]}", StringType())]
     ordered = frame.select(*kept, *(f"t{slot}" for slot in slots))
-    return ordered.mapInArrow(_Evaluate(tuple(kept), tuple(slots), tuple(calls.items())), StructType(fields))
+    return ordered.mapInArrow(
+        _Evaluate(tuple(kept), tuple(slots), tuple(calls.items()), texts.naming), StructType(fields)
+    )
 
 
 def _slots(part: Test | Compute | Expression) -> set[int]:
@@ -101,6 +113,7 @@ class _Evaluate:
     kept: tuple[str, ...]
     slots: tuple[int, ...]
     calls: tuple[tuple[str, Test | Compute], ...]
+    naming: Naming
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -113,7 +126,7 @@ class _Evaluate:
                 if isinstance(call, Test):
                     arrays.append(pa.array(results, pa.bool_()))
                     continue
-                numbers = [None if value is None else ids.of_value(value) for value in results]
+                numbers = [None if value is None else ids.of_value(value, self.naming) for value in results]
                 arrays.append(pa.array(numbers, pa.int64()))
                 names.append(f"x{name[1:]}")
                 arrays.append(pa.array([text_of(*pair) for pair in zip(numbers, results)], pa.string()))

@@ -2,7 +2,8 @@
 
 What      : `KeptTexts` does what files/texts.py does, where no folder is known that every executor reaches.
 Idea      : all texts are one kept DataFrame (id, text); an addition makes another one.
-Invariant : an id occurs once. Two texts with one id are found when the second is added, and nothing is added then.
+Invariant : an id occurs once. Two texts with one id are found when the second is added; nothing is added then, and the
+            second has to get another id.
 Never     : no relation.
 """
 
@@ -38,18 +39,27 @@ class KeptTexts:
         wanted = frames.of_ids(self._jobs.spark, ids.reshape(-1, 1)).withColumnRenamed("c0", "id")
         return self._jobs.run(lambda: self.frame().join(F.broadcast(wanted), "id", "left_semi").toArrow())
 
-    def add(self, texts: DataFrame) -> tuple[str, str] | None:
-        """Add texts, which may be known and may repeat; two texts with one id, if there are."""
-        grouped = self.frame().unionAll(texts).groupBy("id")
-        kept = frames.keep(self._jobs, grouped.agg(F.min("text").alias("text"), F.max("text").alias("other")))
-        clash = self._jobs.run(lambda: kept.where(F.col("text") != F.col("other")).limit(1).toArrow())
-        if clash.num_rows:
+    def add(self, texts: DataFrame) -> list[str]:
+        """Add texts, which may be known and may repeat.
+
+        The texts that cannot have their ids, because others have them; nothing is added then.
+        """
+        known, given = (
+            frame.select("id", "text", F.lit(number).alias("when"))
+            for number, frame in enumerate((self.frame(), texts))
+        )
+        first, others = F.min_by("text", F.struct("when", "text")), F.collect_set("text")
+        found = known.unionAll(given).groupBy("id").agg(first.alias("text"), others.alias("others"))
+        kept = frames.keep(self._jobs, found)
+        clashing = kept.where(F.size("others") > 1).select(F.explode("others").alias("other"), "text")
+        clashes = self._jobs.run(lambda: clashing.where("other <> text").select("other").toArrow())
+        if clashes.num_rows:
             frames.release(kept)
-            return clash.column("text")[0].as_py(), clash.column("other")[0].as_py()
+            return sorted(set(clashes.column("other").to_pylist()))
         before = self._stored
         self._stored = frames.part(kept, ["id", "text"])  # before the former one is gone: an interrupt loses no text
         frames.release(before)
-        return None
+        return []
 
     def put(self, texts: pa.Table) -> None:
         """Add texts from the driver whose ids are not here."""

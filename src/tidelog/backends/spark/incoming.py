@@ -1,0 +1,91 @@
+"""Facts that come as DataFrames.
+
+What      : `Incoming` turns DataFrames of values into facts of ids: few of them become rows for the driver, many stay
+            where they are.
+Idea      : all DataFrames of an update are read by one job, which writes files (files/receiving.py). The driver reads
+            the files of a small one, without another job. Without a folder for files, each is kept by Spark.
+Invariant : what does not fit is refused before anything is stored.
+Never     : no marks; no large set of facts on the driver.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from pyspark.sql import DataFrame
+
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.files.receiving import Values, receive
+from tidelog.backends.spark.files.segments import Segments
+from tidelog.backends.spark.store import SparkStore
+from tidelog.backends.spark.values.encoding import as_declared, check_shape, encoded
+from tidelog.backends.spark.values.ids import Ids
+
+
+class Source(NamedTuple):
+    """A DataFrame of values, the types that are declared for its relation, and the number of columns it has to have."""
+
+    frame: Any
+    types: tuple[str, ...] | None
+    arity: int | None
+
+
+@dataclass(frozen=True)
+class Arrived:
+    """Facts of one relation as ids; if they are few, also as rows for the driver."""
+
+    facts: DataFrame | Segments
+    arity: int
+    rows: Array | None
+
+    def release(self) -> None:
+        """They were taken over; what Spark keeps of them is freed. Files go when nobody holds them."""
+        if isinstance(self.facts, DataFrame):
+            frames.release(self.facts)
+
+
+class Incoming:
+    """The way in for DataFrames, of one store."""
+
+    def __init__(self, jobs: Jobs, store: SparkStore) -> None:
+        self._jobs, self._store = jobs, store
+
+    def arrived(self, sources: Mapping[str, Source]) -> dict[str, Arrived]:
+        """The facts of all DataFrames."""
+        if not sources:
+            return {}
+        for name, source in sources.items():
+            check_shape(source.frame, name, source.arity, source.types)
+        values = {name: Values(as_declared(one.frame, one.types), one.types) for name, one in sources.items()}
+        if self._store.files is None:
+            return {name: self._kept(name, one) for name, one in values.items()}
+        written = receive(self._jobs, self._store.files, self._store.constants, values)
+        return {name: self._written(name, len(values[name].frame.columns), facts) for name, facts in written.items()}
+
+    def _written(self, name: str, arity: int, facts: Segments) -> Arrived:
+        if facts.rows > self._store.capacity.change:
+            return Arrived(facts, arity, None)
+        assert self._store.files is not None
+        return Arrived(
+            facts, arity, self._rows(self._store.files.rows(name, facts, (), np.empty((0, 0), np.int64))[0], arity)
+        )
+
+    def _kept(self, name: str, values: Values) -> Arrived:
+        """Facts that Spark keeps: a job each to read, to check, and to store texts."""
+        constants, arity = self._store.constants, len(values.frame.columns)
+        facts, size = constants.settled(lambda: encoded(self._jobs, constants, values.frame, name, values.types))
+        if size > self._store.capacity.change:
+            return Arrived(facts, arity, None)
+        table = self._jobs.run(facts.toArrow)
+        frames.release(facts)
+        return Arrived(facts, arity, self._rows(frames.to_ids(table, frames.names(max(arity, 1))), arity))
+
+    def _rows(self, facts: Ids, arity: int) -> Array:
+        if not arity:
+            return np.zeros((min(len(facts), 1), 0), np.int32)
+        return self._store.constants.local_of(facts)

@@ -1,0 +1,102 @@
+"""Constants on Spark: two with one hash are told apart, and the driver forgets those that it no longer needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.backends.spark.engines import BULK, PAGED, driver
+from tidelog import Engine
+from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.files.file_store import FileStore
+from tidelog.backends.spark.values import ids
+from tidelog.backends.spark.values.constants import Constants
+from tidelog.backends.spark.values.ids import Naming
+
+PROGRAM = """
+    path(x, y) :- edge(x, y).
+    path(x, z) :- edge(x, y), path(y, z).
+    named(cat(x, "!")) :- edge(x, _).
+    from_n3(y) :- path("n3", y).
+"""
+EDGES = [(f"n{at}", f"n{at + 1}") for at in range(24)]
+
+
+def test_a_text_that_is_moved_twice_gets_a_third_id() -> None:
+    """Every move gives an id that the text has not had."""
+    naming, seen = Naming(), [ids.of_text("sa")]
+    for _ in range(5):
+        naming = naming.with_moved("sa")
+        seen.append(ids.of_text("sa", naming))
+    assert len(set(seen)) == 6
+    assert {number & ids.TAG for number in seen} == {ids.STRING}
+    assert ids.of_text("sb", naming) == ids.of_text("sb")
+
+
+@pytest.mark.parametrize("capacity", [PAGED, BULK], ids=["paged", "bulk"])
+def test_constants_with_one_hash_are_told_apart(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capacity: Mapping[str, int]
+) -> None:
+    """With sixteen hashes for fifty strings every way in meets collisions: frames, updates, tasks, rules, opening."""
+    monkeypatch.setattr(ids, "DIGITS", 1)
+    expected = Engine(PROGRAM, backend="local")
+    with driver(spark, capacity, partitions=2):
+        engine = Engine(PROGRAM, backend="spark", spark=spark)
+        engine.apply(insert={"edge": spark.createDataFrame(EDGES, "x string, y string")})
+        expected.apply(insert={"edge": EDGES})
+        update = {"insert": {"edge": [("m1", "n3"), ("n5", "m2"), ("m3", "m4")]}, "delete": {"edge": [("n9", "n10")]}}
+        change, wanted = engine.apply(**update), expected.apply(**update)  # type: ignore[arg-type]
+        assert {name: set(table) for name, table in change.inserted.items()} == {
+            name: set(table) for name, table in wanted.inserted.items()
+        }
+        engine.save(tmp_path / "state")
+        opened = Engine.open(tmp_path / "state", backend="spark", spark=spark)
+        for one in (engine, opened):
+            assert {name: set(one[name]) for name in one.relations} == {
+                name: set(expected[name]) for name in expected.relations
+            }
+            assert ("n1", "n5") in one["path"]
+            assert ("n1", "nobody") not in one["path"]
+        moved = engine._backend.store.constants.naming.moved  # type: ignore[attr-defined]
+        assert len(moved) > 20
+        assert len(set(moved.values())) == len(moved)
+
+
+def test_the_driver_forgets_constants_and_tables_stay_readable(spark: SparkSession) -> None:
+    """Over a stream that names ever new constants the dictionary stays small; what was given out keeps its own."""
+    with driver(spark, {**PAGED, "constants": 50, "overlay": 20}, partitions=2):
+        engine = Engine(PROGRAM, backend="spark", spark=spark)
+        expected = Engine(PROGRAM, backend="local")
+        sizes, changes = [], []
+        for turn in range(12):
+            edges = [(f"t{turn}-{at}", f"t{turn}-{at + 1}") for at in range(8)]
+            changes.append(engine.apply(insert={"edge": edges}))
+            expected.apply(insert={"edge": edges})
+            sizes.append(len(engine._backend.store.constants.dictionary))  # type: ignore[attr-defined]
+        assert max(sizes) < 150
+        assert sum(later < earlier for earlier, later in pairwise(sizes)) >= 2
+        assert ("t0-0", "t0-8") in set(changes[0].inserted["path"])
+        assert changes[0].inserted["edge"].to_spark().count() == 8
+        assert {name: set(engine[name]) for name in engine.relations} == {
+            name: set(expected[name]) for name in expected.relations
+        }
+
+
+def test_what_the_driver_forgot_it_learns_again(spark: SparkSession) -> None:
+    """Texts that wait, and texts that are stored."""
+    jobs = Jobs(spark)
+    constants = Constants(jobs, Dictionary(), FileStore.of(jobs, 0))
+    values = ["a", "b", 2**62, 1.5, 7, True]
+    numbers = constants.ids_of(constants.dictionary.encode(values))
+    for step in (constants.flush, lambda: None):
+        constants.renew(Dictionary())
+        assert constants.dictionary.decode(constants.local_of(numbers)) == values
+        step()
+    assert np.array_equal(constants.ids_of(constants.dictionary.encode(values)), numbers)
+    constants.close()
