@@ -1,8 +1,9 @@
 """A bill of materials at size on Spark: load, save, small updates, and opening in a new process.
 
 What      : `python -m benchmarks.spark_size 1000000` loads that many parts and prices as strings, derives what contains
-            what, saves, updates, and opens the state again in another process. One line per step: seconds, processor
-            seconds of all processes, Spark's jobs, and the most memory that the Python driver has held.
+            what, saves, updates, and opens the state again in other processes, one of which is killed. For each step:
+            seconds, processor seconds of all processes, Spark's jobs, and the most memory that the Python driver has
+            held; and the same load on the local backend.
 Idea      : the table of sizes in docs/scaling.md, as one command; `make bench-spark` runs it with a million.
 Invariant : the same size gives the same facts and updates. Nothing is asserted: a shared machine proves no time.
 """
@@ -10,6 +11,7 @@ Invariant : the same size gives the same facts and updates. Nothing is asserted:
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -17,7 +19,9 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from signal import SIGKILL
 from statistics import median
+from threading import Timer
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
@@ -36,23 +40,25 @@ UPDATES = 100
 
 
 def main() -> None:
-    """Load, save and update here; open and update in another process; print what each step took."""
+    """Load, save and update here; open and update in others, one of which is killed; print what each step took."""
     explicit, *rest = sys.argv[1:] or ["1000000"]
     if rest:
-        print(json.dumps(opened(Path(rest[0]), int(explicit))))
+        print(json.dumps(opened(Path(rest[0]), int(explicit), dies=rest[1:] == ["dies"])), flush=True)
         return
     with tempfile.TemporaryDirectory(prefix="tidelog-bench-") as folder:
-        rows = loaded(Path(folder) / "state", int(explicit))
-        command = [sys.executable, "-m", "benchmarks.spark_size", explicit, str(Path(folder) / "state")]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        rows |= json.loads(done.stdout.splitlines()[-1])
+        state = Path(folder) / "state"
+        rows = loaded(state, int(explicit))
+        print(json.dumps(rows), flush=True)
+        rows["opened"] = _in_another_process(explicit, state)
+        _in_another_process(explicit, state, "dies")
+        rows["opened after kill -9"] = _in_another_process(explicit, state)
+        rows["local backend"] = _local(int(explicit))
     print(json.dumps(rows))
 
 
 def loaded(state: Path, explicit: int) -> dict[str, Any]:
     """A first process: from strings in DataFrames to a saved state."""
-    spark = session("local[2]", app="tidelog-bench", options={"spark.driver.memory": "8g"})
-    spark.range(1000).count()
+    spark = _session()
     engine = tl.Engine(RULES, backend="spark", spark=spark)
     rows: dict[str, Any] = {"load": _step(spark, lambda: engine.apply(insert=data(spark, explicit)))}
     rows["facts"] = {name: len(engine[name]) for name in engine.relations}
@@ -63,18 +69,45 @@ def loaded(state: Path, explicit: int) -> dict[str, Any]:
     return rows
 
 
-def opened(state: Path, explicit: int) -> dict[str, Any]:
-    """A second process: from a saved state to further updates."""
-    spark = session("local[2]", app="tidelog-bench", options={"spark.driver.memory": "8g"})
-    spark.range(1000).count()
+def opened(state: Path, explicit: int, *, dies: bool = False) -> dict[str, Any]:
+    """Another process: from a saved state to further updates; it ends well, or is killed in the middle of an update."""
+    spark = _session()
     found: list[tl.Engine] = []
     rows: dict[str, Any] = {
         "open": _step(spark, lambda: found.append(tl.Engine.open(state, backend="spark", spark=spark)))
     }
-    rows["updates after opening"] = _updates(spark, found[0], state, explicit, seed=2)
+    rows["version"] = found[0].version
+    if dies:
+        Timer(5.0, os.kill, (os.getpid(), SIGKILL)).start()
+    rows["updates"] = _updates(spark, found[0], state, explicit, seed=2 + rows["version"])
     found[0].close()
     close(spark)
     return rows
+
+
+def _session() -> SparkSession:
+    spark = session("local[2]", app="tidelog-bench", options={"spark.driver.memory": "8g"})
+    spark.range(1000).count()
+    return spark
+
+
+def _in_another_process(explicit: str, state: Path, *more: str) -> dict[str, Any]:
+    """What another process prints; nothing if it is one that dies."""
+    command = [sys.executable, "-m", "benchmarks.spark_size", explicit, str(state), *more]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=not more)
+    return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
+
+
+def _local(explicit: int) -> dict[str, Any]:
+    """The same load on the local backend, from Arrow tables."""
+    spark = _session()
+    tables = {name: frame.toArrow() for name, frame in data(spark, explicit).items()}
+    close(spark)
+    engine = tl.Engine(RULES)
+    engine.apply(insert={"part": tables["part"].slice(0, 10_000)})  # kernels are loaded
+    engine.apply(delete={"part": tables["part"].slice(0, 10_000)})
+    _, taken = measured(lambda: engine.apply(insert=tables))
+    return {**taken, "driver MB": _peak()}
 
 
 def data(spark: SparkSession, explicit: int) -> dict[str, DataFrame]:

@@ -34,10 +34,12 @@ from tidelog.pipeline.sources.rejects import Reject, readable
 ROW = T.StructType([T.StructField(name, T.StringType()) for name in ("op", "relation", "values")])
 """The columns of updates that come as rows; `values` is a JSON array, for rules an array with their text or name."""
 
-MOST_FILES = 1000
-"""The most files of a micro-batch, so that it fits the driver."""
+MOST_BYTES = 16 << 20
+"""The most bytes of files of a micro-batch, so that it fits the driver: its lines take some ten times as much there."""
 
 _SOURCE = "updates"
+_BOUNDS = {"maxfilespertrigger", "maxbytespertrigger"}
+"""Spark's options that bound a micro-batch of files; it takes one of them, and the user's wins."""
 _BLANK = b" \t\r"
 _LEADING = {"insert": "insert", "delete": "delete", "add_rules": "add_rules", "add_rule": "add_rules",
             "remove_rules": "remove_rules", "remove_rule": "remove_rules"}  # fmt: skip
@@ -105,8 +107,8 @@ def read_line(text: str | bytes, file: str, number: int) -> Line | Reject:
 def _load(spark: SparkSession, source: UpdateSource) -> DataFrame:
     """The stream of a source, with the columns it has."""
     reader = spark.readStream.options(**source.options)
-    if source.path and "maxFilesPerTrigger" not in source.options:
-        reader = reader.option("maxFilesPerTrigger", str(MOST_FILES))
+    if source.path and not _BOUNDS.intersection(map(str.lower, source.options)):
+        reader = reader.option("maxBytesPerTrigger", str(MOST_BYTES))
     if source.format == "jsonl":
         return reader.format("text").option("wholetext", "true").load(source.path)
     if source.format == "parquet":

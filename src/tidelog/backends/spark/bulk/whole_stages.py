@@ -11,12 +11,13 @@ Never     : no strategy, and no fact on the driver.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.spark.bulk import fixpoint as bulk
+from tidelog.backends.spark.bulk.defined import is_empty
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.driver.supply import DriverSupply
@@ -29,7 +30,7 @@ from tidelog.backends.spark.values.constants import Constants
 from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Value
 from tidelog.limits import Limits
 from tidelog.planning.lowered import LoweredRule, Stage
-from tidelog.planning.views import NOW, Mark, View
+from tidelog.planning.views import ANY, NOW, Mark, View
 
 _EXPLICIT = View(Mark.EXPLICIT)
 
@@ -66,6 +67,8 @@ class WholeStages:
         for name in sorted(stage.relations):  # one that has lost its last rule is known from its facts
             arity = arities[name] if name in arities else self._arity(name)
             workings[name] = self._large.enlarged(name, arity or 0)
+        if is_empty(stage, self._tags) and not any(working.count(ANY) != 0 for working in workings.values()):
+            return 0
         facts, kept = self._constants.settled(lambda: self._derived(stage, workings, ask_budget))
         for name, working in workings.items():
             working.renew(facts[name])
@@ -103,6 +106,11 @@ class WholeStages:
         except BaseException:
             frames.release(kept)
             raise
+
+    def _tags(self, relation: str) -> Sequence[int] | None:
+        """What kinds of constants the columns of a relation hold, as far as its files tell."""
+        stored = self._large.files_now(relation)
+        return None if stored is None else stored.tags
 
     def _by_kernels(
         self,
