@@ -8,15 +8,17 @@ Never     : no comparison here (see harness.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from queue import Queue
+from random import Random
 from typing import Any, Protocol, runtime_checkable
 
 from tests.differential.case import Update, Values, by_relation
 from tidelog.analysis import safety
+from tidelog.backends.local.bits.way import Way, computing
 from tidelog.errors import ProgramError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
@@ -216,6 +218,38 @@ class FollowingEngine(PublicEngine):
         return change
 
 
+class WayEngine(PublicEngine):
+    """`tidelog.Engine` whose stages of pairs are derived in bits wherever possible, or either way by chance."""
+
+    def __init__(self, program: Program, ways: Sequence[Way], **options: Any) -> None:
+        self._draw, self._ways = Random(len(program.rules)), ways
+        with computing(self._draw.choice(self._ways)):
+            super().__init__(program, **options)
+
+    def apply(
+        self,
+        insert: dict[str, list[Values]],
+        delete: dict[str, list[Values]],
+        add_rules: str | None,
+        remove_rules: list[str],
+    ) -> Change:
+        """Process one update."""
+        with computing(self._draw.choice(self._ways)):
+            return super().apply(insert, delete, add_rules, remove_rules)
+
+
+def way_engines() -> dict[str, Factory]:
+    """Strategies over facts that come from bits, always or at random."""
+    always, mixed = (Way.BITS,), (Way.BITS, Way.ROWS)
+    found = {("bits", strategy): always for strategy in ("auto", "recompute", "bf", "counting")}
+    found |= {("mixed", strategy): mixed for strategy in ("auto", "dred", "recompute")}
+    return {f"{word}-{strategy}": _by_way(strategy, ways) for (word, strategy), ways in found.items()}
+
+
+def _by_way(strategy: str, ways: Sequence[Way]) -> Factory:
+    return lambda program: WayEngine(program, ways, strategy=strategy)
+
+
 def reference_engines() -> dict[str, Factory]:
     """Every reference algorithm, by name."""
     from tidelog.reference import ALGORITHMS
@@ -238,8 +272,8 @@ def engines_under_test() -> dict[str, Factory]:
 
 
 def engine_named(name: str, **options: Any) -> Factory:
-    """One engine: `reference-<algorithm>`, or a strategy of `tidelog.Engine`."""
-    known = reference_engines()
+    """One engine: `reference-<algorithm>`, `bits-<strategy>`, `mixed-<strategy>`, or a strategy of `tidelog.Engine`."""
+    known = {**reference_engines(), **way_engines()}
     return known[name] if name in known else public_engines([name], **options)[name]
 
 

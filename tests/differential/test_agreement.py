@@ -18,8 +18,10 @@ from tests.differential.engines import (
     engines_under_test,
     public_engines,
     reference_engines,
+    way_engines,
 )
 from tests.differential.harness import Disagreement, agree
+from tests.differential.pairs import draw_pairs
 from tests.differential.updates import draw_case
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program
@@ -34,6 +36,16 @@ def test_engines_agree_with_recomputation(first: int) -> None:
     everyone, fast = engines_under_test(), public_engines(STRATEGIES)
     for seed in range(first, first + CHUNK):
         agree(draw_case(seed), fast if seed % 4 else everyone)
+
+
+LATER = [pytest.param(first, marks=pytest.mark.long) for first in range(10, 300, 10)]
+
+
+@pytest.mark.parametrize("first", [0, *LATER])
+def test_facts_from_bits_agree_with_recomputation(first: int) -> None:
+    """Mostly pairs, with every stage of pairs computed in bits, and with some of them, as chance will have it."""
+    for seed in range(first, first + 10):
+        agree(draw_case(seed) if seed % 5 == 0 else draw_pairs(seed), way_engines())
 
 
 class Forgetful(ReferenceEngine):

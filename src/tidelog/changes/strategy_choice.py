@@ -35,6 +35,7 @@ class Reason(StrEnum):
     BEGINS_TO_COUNT = "counts would have paid"
     COUNTED = "its derivations are counted"
     CUT_OFF = "the others took too long"
+    AT_ONCE = "deriving it at once is cheaper than a look at it"
     BULK = "derived in bulk"
 
 

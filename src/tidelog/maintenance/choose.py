@@ -68,6 +68,11 @@ CURIOSITY = 4
 """Where the cheapest known strategy takes fewer than this many rounds, the others are not tried: an attempt takes three
 (see TRIFLE), so there is nothing to win. Halved: one choice. Doubled: 8 choices, 8 % more work in rmat1k."""
 
+INDEXED = 5.0
+"""What it costs for each fact of a stage to enter it into one of the indexes by which other strategies look facts up:
+100 ns (`python -m benchmarks.bits`). Facts that were derived at once are in no index yet. A stage that is derived at
+once for less is derived at once, without a look at the others: the closure of dense1k takes a tenth of it."""
+
 _BF, _DRED, _RECOMPUTE, _COUNTING = BackwardForward(), DRed(), Recompute(), Counting()
 
 _Attempt: TypeAlias = tuple[Strategy, float, Reason]
@@ -126,9 +131,16 @@ class _Choice(Generic[F]):
         return self.memory.handling(self.prices, read)
 
     @cached_property
+    def at_once(self) -> float:
+        """What deriving the stage at once would cost, if the store can do that."""
+        offer = self.task.store.at_once
+        price = None if offer is None else offer.price(self.task.stage)
+        return INFINITE if price is None else price
+
+    @cached_property
     def whole(self) -> float:
         """What deriving the stage anew would cost."""
-        return self.handling + self.memory.rounds * self.round
+        return min(self.handling + self.memory.rounds * self.round, self.at_once)
 
     def insert(self) -> None:
         """Without deletions every strategy is the same semi-naive insertion."""
@@ -193,6 +205,8 @@ class _Choice(Generic[F]):
             yield _RECOMPUTE, INFINITE, Reason.TRIFLE
         elif self._mostly_gone():
             yield _RECOMPUTE, INFINITE, Reason.MOSTLY_GONE
+        elif self.at_once < INDEXED * memory.facts:
+            yield _RECOMPUTE, INFINITE, Reason.AT_ONCE
         else:
             if self.whole > WORTH and memory.account >= PATIENCE * PRICE * self.whole:
                 memory.account = 0.0

@@ -17,7 +17,7 @@ from typing import Generic
 
 from tidelog.maintenance.counters import PHASES
 from tidelog.maintenance.prices import Prices
-from tidelog.maintenance.store import F, Store
+from tidelog.maintenance.store import AT_ONCE, F, Store
 from tidelog.maintenance.task import Task
 
 LEARNING = 0.5
@@ -33,7 +33,7 @@ FEW = 64
 """With more entries than these in the store's derivations, a meter adds up those of its own stage only. Adding up 64
 takes a few microseconds, as long as finding its own. No choice depends on it: without it, an update through 10,000
 stages took 5 of its 13 seconds for sums."""
-_SIGNS = {"insert": 1, "evaluate": 1, "delete": -1, "overdelete": -1}
+_SIGNS = {"insert": 1, "evaluate": 1, AT_ONCE: 1, "delete": -1, "overdelete": -1}
 """Whether the derivations of a phase are instances gained or lost; in other phases instances are only looked at."""
 
 
@@ -101,7 +101,8 @@ class Meter(Generic[F]):
         known = self._handled
         handled = sum([price * known[name] for name, price in self._prices.handled if name in known])
         made = self._derivations
-        derived = sum(made.values()) if self._keys is None else sum([made[key] for key in self._own()])
+        keys = made if self._keys is None else self._own()
+        derived = sum([made[key] for key in keys if key[1] != AT_ONCE])  # those have a price of their own
         return self._derivation * derived + handled + self._round * self._made()
 
     def _balance(self) -> int:

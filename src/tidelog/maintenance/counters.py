@@ -25,6 +25,7 @@ PHASES: Mapping[str, str] = {
     "rederive": "backward",
     "insert": "insertions",
     "evaluate": "insertions",
+    "at once": "insertions",
     "mark": "marking",
     "count": "counting",
     "group": "grouping",

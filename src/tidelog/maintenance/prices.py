@@ -68,7 +68,8 @@ class Prices:
 
     def __post_init__(self) -> None:
         names = ("overdeleted", "checked", "proved", "inserted", "moved")
-        object.__setattr__(self, "handled", tuple((name, getattr(self, name)) for name in names))
+        handled = ((name, getattr(self, name)) for name in names)
+        object.__setattr__(self, "handled", (*handled, ("at once", 1.0)))  # which is told in derivations
 
 
 LOCAL_PRICES = Prices(

@@ -4,11 +4,12 @@ Idea       : forget the stage and derive it again from its explicit facts and fr
 Source     : the definition of the incremental update in Motik et al. 2015, section 2.
 Invariant  : the net change is still exact, because OLD keeps the former version.
 Cost       : all instances of the stage, whatever the change; stages that read nothing changed are not visited.
-Departures : none.
+Departures : a store may derive the whole stage in its own way (at_once.py).
 """
 
 from __future__ import annotations
 
+from tidelog.maintenance.at_once import derive_at_once
 from tidelog.maintenance.seminaive import FRESH, saturate
 from tidelog.maintenance.store import F
 from tidelog.maintenance.task import Strategy, Task
@@ -23,6 +24,8 @@ class Recompute(Strategy):
 
     def maintain(self, task: Task[F]) -> None:
         """Clear the stage, then evaluate its rules to the fixpoint."""
+        if derive_at_once(task):
+            return
         store, relations = task.store, task.stage.relations
         store.mark(store.select(relations, NOW), remove=Mark.NOW)
         explicit = store.select(relations, View(Mark.EXPLICIT))

@@ -4,12 +4,13 @@ Idea       : only instances with a fact that is new in this round can give a fac
 Source     : Motik et al. 2015, section 3, DR5, with atoms before the driving one matched in I \\ N.
 Invariant  : no instance is derived twice; a round does not see its own heads (they wait as NEXT).
 Cost       : grows with the instances that contain a new fact; if most of what the stage reads is new, its rules are
-             evaluated once as a whole instead of being driven by every new fact.
+             evaluated once as a whole instead of being driven by every new fact, or the stage is derived at once.
 Departures : the first round is driven by the changes below the stage and by new facts of its own at once.
 """
 
 from __future__ import annotations
 
+from tidelog.maintenance.at_once import derive_at_once
 from tidelog.maintenance.rounds import sweep
 from tidelog.maintenance.store import F, Passing
 from tidelog.maintenance.task import Task
@@ -25,6 +26,8 @@ _PASSING = Passing(found=Mark.NEXT, add=_DRIVING, remove=Mark.NEXT, after=Mark.D
 def insert(task: Task[F], seeds: F) -> None:
     """Add the seeds to the stage, and everything that follows from them, from added rules and from changes below."""
     store = task.store
+    if _is_beginning(task, len(seeds)) and derive_at_once(task):
+        return
     seeds = store.restrict(seeds, _ABSENT)
     if any(task.gaining) or task.added or _mostly_new(task, len(seeds)):
         store.mark(seeds, add=_DRIVING)
@@ -61,6 +64,13 @@ def _first_round(task: Task[F], seeds: F, add: Mark) -> F:
         return store.evaluate(task.stage, task.surviving.rules, NEW_VERSION, FRESH, add, "evaluate")
     everything = store.union([seeds, driving])
     return store.derive(task.surviving, everything, blocking, GAINED, FRESH, add, "insert")
+
+
+def _is_beginning(task: Task[F], seeds: int) -> bool:
+    """Whether all rules of the stage are new, or most of what it reads: then it is derived for the first time."""
+    if task.added and len(task.added) == len(task.stage.rules):
+        return True
+    return _mostly_new(task, len(task.gaining[0]) + seeds)
 
 
 def _mostly_new(task: Task[F], new: int) -> bool:

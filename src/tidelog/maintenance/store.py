@@ -2,7 +2,7 @@
 
 What      : a protocol of coarse calls, each over all the rules of a stage at once; a strategy is a schedule of such
             calls and knows nothing else: no array, no DataFrame, no file. What only some stores can do is an offer
-            that a store may decline: `several_rounds` and `bulk` may answer None.
+            that a store may decline: `several_rounds`, `bulk` and `at_once` may answer None.
 Idea      : docs/decisions/0004; facts are referred to by opaque `Facts`, sets of facts are marks (planning/views.py).
 Invariant : one call is at most one Spark job, or a handful of compiled loops; its cost follows what it touches.
 Contract  : 1. `derive` enumerates every rule instance with a driving fact exactly once (asserted by tests that count).
@@ -74,6 +74,24 @@ class BulkStore(Protocol):
         """
 
 
+AT_ONCE = "at once"
+"""The phase of derivations that were not made one by one: the instances of the rules of a stage derived at once."""
+
+
+class StagesAtOnce(Protocol):
+    """What derives whole stages of some shapes faster than rule by rule (at_once.py)."""
+
+    def price(self, stage: Stage) -> float | None:
+        """What it is expected to cost, in derivations; None if the stage has no such shape, or was never derived so."""
+
+    def derive(self, stage: Stage, ask_round: Callable[[], None]) -> float | None:
+        """Bring the stage's NOW to the fixpoint over its explicit facts and what is NOW below, whatever it was before.
+
+        The answer is what that cost. `ask_round` is called once per round. None if the store would rather be asked rule
+        by rule; then nothing has been changed. Facts are stored in the order of the rounds that find them (clause 5).
+        """
+
+
 class Store(Protocol[F]):
     """What a backend offers to strategies."""
 
@@ -91,6 +109,10 @@ class Store(Protocol[F]):
     @property
     def bulk(self) -> BulkStore | None:
         """What derives whole stages at once; None where nothing is too large."""
+
+    @property
+    def at_once(self) -> StagesAtOnce | None:
+        """What derives stages of some shapes at once; None where nothing does."""
 
     # -- transactions ----------------------------------------------------------------------------------------------
 

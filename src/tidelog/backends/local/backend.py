@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from tidelog.backends.backend import Flags, Given
 from tidelog.backends.local import beside
+from tidelog.backends.local.bits.way import Way, computing
 from tidelog.backends.local.fact_tables import LiveTable, LocalTable
 from tidelog.backends.local.joins import row_lookups
 from tidelog.backends.local.joins.runner import with_columns
@@ -274,7 +275,8 @@ class LocalBackend:
             rows = relation.rows[relation.select(_EXPLICIT)][:, : relation.arity]
             if len(rows):
                 insert[name] = fresh.store.intern(name, np.ascontiguousarray(rows))
-        maintain(fresh.store, schedule, Recompute(), delete={}, insert=insert, previous=Schedule(()))
+        with computing(Way.ROWS):  # whatever way the facts were derived, this is another one
+            maintain(fresh.store, schedule, Recompute(), delete={}, insert=insert, previous=Schedule(()))
         fresh.commit()
         found = {}
         for name in filterfalse(is_of_rewrites, self.store.relations.keys() | fresh.store.relations.keys()):

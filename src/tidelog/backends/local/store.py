@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from tidelog.backends.local.bits.at_once import BitStages
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins import calls
 from tidelog.backends.local.joins.aggregates import regroup
@@ -27,7 +28,7 @@ from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, gather, 
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.backends.local.supply import ALL_HERE, Supply
 from tidelog.maintenance.prices import LOCAL_PRICES, Prices
-from tidelog.maintenance.store import BulkStore, Passing
+from tidelog.maintenance.store import BulkStore, Passing, StagesAtOnce
 from tidelog.maintenance.versions import TRANSIENT
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage, is_of_rewrites
 from tidelog.planning.plan import Driver
@@ -55,6 +56,7 @@ class LocalStore:
         self._supply = supply
         self._runner = Runner(self.relations)
         self.derivations = self._runner.derivations
+        self.bits = BitStages(self.relations, self.relation, self.dictionary, self.derivations)
         self.prepared: dict[int, Preparation] = {}
         self.counted = Counted()
 
@@ -67,7 +69,12 @@ class LocalStore:
 
     @ask_budget.setter
     def ask_budget(self, ask_budget: Callable[[], None]) -> None:
-        self._runner.ask_budget = ask_budget
+        self._runner.ask_budget = self.bits.ask_budget = ask_budget
+
+    @property
+    def at_once(self) -> StagesAtOnce | None:
+        """Stages of rules over pairs are derived in bits, where all facts are here."""
+        return None if self._supply.is_partial else self.bits
 
     @property
     def published(self) -> Mapping[str, Relation]:
@@ -141,13 +148,14 @@ class LocalStore:
     def keep(self, stages: Iterable[Stage]) -> None:
         """Forget what is prepared for other stages than these."""
         wanted = {id(stage) for stage in stages}
+        self.bits.keep(wanted)
         self.prepared = {key: prepared for key, prepared in self.prepared.items() if key in wanted}
 
     @property
     def nbytes(self) -> int:
         """The memory that facts, indexes, counts and constants take."""
-        counts = sum(counts.nbytes for _, counts in self.counted)
-        return sum(relation.nbytes for relation in self.relations.values()) + counts + self.dictionary.nbytes
+        more = sum(counts.nbytes for _, counts in self.counted) + self.bits.nbytes
+        return sum(relation.nbytes for relation in self.relations.values()) + more + self.dictionary.nbytes
 
     # -- sets of facts ---------------------------------------------------------------------------------------------
 

@@ -66,7 +66,7 @@ Facts = LocalFacts | SparkFacts
 class SparkStore:
     """Facts on Spark."""
 
-    prices = SPARK_PRICES
+    prices, at_once = SPARK_PRICES, None
     keeps_rewrites = False
     """What the driver holds is written with every commit, and rewrites are no part of a version."""
 

@@ -131,7 +131,7 @@ class Runner:
         add: Mark,
         found: dict[str, list[Array]],
     ) -> Array:
-        """Add the stage's own body facts of at most `limit` instances per driving row; how many each row has."""
+        """The same for one rule; how many instances each row has."""
         own = [at for at, join in enumerate(executable.joins) if join.relation in executable.own]
         counts = np.zeros(len(driving), np.int64)
         for table in under_budget(self.ask_budget, executable.bodies(driving, own, limit)):

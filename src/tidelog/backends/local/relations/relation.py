@@ -3,9 +3,9 @@
 What      : the arrays of one relation and their growth; the work itself is done by kernels.
 Idea      : a fact is a row number, sets of facts are arrays of row numbers or marks; a row whose marks are gone stays
             where it is until many have gone, so that deleting and re-inserting move nothing.
-Invariant : rows are distinct; every index holds every row; `epoch` changes whenever an array may have moved. Unless
-            there are bare rows, every stored row carries NOW or NEXT. A relation that a transaction has touched is in
-            the list `opened` of its owner.
+Invariant : rows are distinct; every index holds every row, and the table of full rows does unless it `_is_behind`;
+            `epoch` changes whenever an array may have moved. Unless there are bare rows, every stored row carries NOW
+            or NEXT. A relation that a transaction has touched is in the list `opened` of its owner.
             An interrupt can fall between any two statements, and leaves all of this true: what grows or moves is made
             aside and swapped in by one step (`_swap`), everything else is one kernel call. `commit` and `rollback` can
             be repeated after an interrupt inside them.
@@ -37,11 +37,17 @@ _PREVIOUS = int(Mark.OLD | Mark.WAS_EXPLICIT)
 _NOW = int(Mark.NOW)
 _PRESENT = int(Mark.NOW | Mark.NEXT)
 _ABSENT = View(outside=Mark.OLD)
+_NOT_PRESENT = View(outside=Mark.NOW | Mark.NEXT)
+_FEW_NEW = 4
+"""Rows that are known to be new are entered one by one if those that are there are this many times as many."""
 _LEAST_ROWS, _MOST_ROWS = 16, 2**31 - 1
 _LEAST_DEAD = 1024
 _MANY = 1 << 12
 _MEDIUM = 1 << 20
 _LARGE = 1 << 24
+_HUGE = 1 << 21
+"""From 65,536 rows on, arrays have room for this many: NumPy asks for huge pages from 4 MB on, and to touch 2 MB in
+small pages takes 1.5 ms, in a huge one 0.2 ms. Room that is not touched takes no memory."""
 
 Latch: TypeAlias = AbstractContextManager[bool]
 """What a writer holds while arrays change, and a reader of another thread while it reads them: an `RLock`."""
@@ -62,7 +68,10 @@ class Relation:
         self._counters = np.zeros(relation_kernels.COUNTERS, np.int64)
         self.rows = np.empty((_LEAST_ROWS, max(arity, 1)), np.int32)
         self.marks = np.zeros(_LEAST_ROWS, np.uint16)
-        self.slots = _empty_table(_LEAST_ROWS)
+        self._slots = _empty_table(_LEAST_ROWS)
+        self._is_behind = False
+        self.waiting = 0
+        """How many rows wait behind the stored ones, to be stored or forgotten; budgets count them."""
         self._ahead = np.empty(row_table.BLOCK, np.uint64)
         self._has_bare_rows = False
         self._indexes: dict[tuple[int, ...], Index] = {}
@@ -82,8 +91,8 @@ class Relation:
 
     @property
     def size(self) -> int:
-        """The facts as of the last commit, and the rows stored since then."""
-        return self.alive + self.count - self._settled
+        """The facts as of the last commit, and the rows stored since then or about to be."""
+        return self.alive + self.count - self._settled + self.waiting
 
     @property
     def journalled(self) -> int:
@@ -100,9 +109,16 @@ class Relation:
         """The memory that rows, marks and indexes take; room that has never been used takes none."""
         arrays: list[Array] = [self.rows, self.marks, self._journal]
         per_row = sum(array.itemsize * array.size // len(array) for array in arrays)
-        return (
-            self.count * per_row + self.slots.nbytes + sum(index.nbytes(self.count) for index in self._indexes.values())
-        )
+        indexes = sum(index.nbytes(self.count) for index in self._indexes.values())
+        return (self.count + self.waiting) * per_row + self._slots.nbytes + indexes
+
+    @property
+    def slots(self) -> Array:
+        """The table of full rows; rows that were appended are entered when it is first asked for."""
+        if self._is_behind:
+            with self.latch:
+                self._swap(_slots=self._filled(self.rows, self.count, self.count), _is_behind=False)
+        return self._slots
 
     def index(self, columns: tuple[int, ...]) -> Index:
         """The index on some columns; it is built when it is first asked for and kept from then on."""
@@ -152,6 +168,30 @@ class Relation:
                     added, found, self._ahead,
                 )  # fmt: skip
         return found[:hits]
+
+    def room(self, more: int) -> Array:
+        """Space behind the stored rows and those that wait there: `more` rows that wait may be written into it."""
+        with self.latch:
+            self._reserve_journal(self.waiting + more)
+            rows, marks = self._roomy(self.waiting + more)
+            if rows is not self.rows:
+                indexes = {columns: one.roomier(0, rows) for columns, one in self._indexes.items()}
+                self._swap(rows=rows, marks=marks, _indexes=indexes)
+        return self.rows[self.count + self.waiting :]
+
+    def append_waiting(self, add: Mark) -> None:
+        """Store the rows that wait, which are known to be new, with marks of presence.
+
+        If they are many, they are entered into no table and no index: these are made anew when somebody asks for them.
+        """
+        size, self.waiting = self.waiting, 0
+        if size * _FEW_NEW < self.count:
+            self.store(self.rows[self.count : self.count + size].copy(), _NOT_PRESENT, add)
+        elif size:
+            with self.latch:
+                self._reserve_journal(size)
+                self._swap(_indexes={}, _is_behind=True)
+                relation_kernels.append_rows_behind(size, self.marks, self._counters, self._journal, int(add))
 
     def lend(self, given: int, room: int, view: View, *, baring: bool) -> tuple[Array, ...]:
         """The arrays for a kernel that marks `given` rows by itself, and finds or stores as many as there is room for.
@@ -253,6 +293,7 @@ class Relation:
 
     def rollback(self) -> None:
         """What is OLD becomes NOW again."""
+        self.waiting = 0
         self._has_bare_rows = True  # before the marks are gone, so that an interrupt in between finds it said
         self._settle(_PREVIOUS, -1)
         self._settled = self.count
@@ -267,13 +308,8 @@ class Relation:
     def _reserve(self, more: int) -> None:
         """Make room for `more` further rows everywhere."""
         self._reserve_journal(more)
-        needed = self.count + more
-        rows, marks, slots = self.rows, self.marks, self.slots
-        if needed > _MOST_ROWS:
-            raise BudgetError.of("E405", f"{self.name} has more than 2^31 rows", remedy="use the Spark backend")
-        if needed > len(marks):
-            capacity = max(needed, _more(len(marks)))
-            rows, marks = grown(rows, capacity), grown(marks, capacity)
+        needed, slots = self.count + more, self.slots
+        rows, marks = self._roomy(more)
         is_roomy = needed < _MEDIUM  # room saves collisions, as long as it costs little
         if needed * 4 > len(slots) * (2 if is_roomy else 3):
             slots = self._filled(rows, self.count, 2 * needed if is_roomy else needed)
@@ -283,12 +319,22 @@ class Relation:
             if roomier is not one:
                 indexes = {**indexes, columns: roomier}
         if indexes is not self._indexes or slots is not self.slots or marks is not self.marks:
-            self._swap(rows=rows, marks=marks, slots=slots, _indexes=indexes)
+            self._swap(rows=rows, marks=marks, _slots=slots, _indexes=indexes)
+
+    def _roomy(self, more: int) -> tuple[Array, Array]:
+        """Rows and marks with room for `more` further rows."""
+        needed = self.count + more
+        if needed > _MOST_ROWS:
+            raise BudgetError.of("E405", f"{self.name} has more than 2^31 rows", remedy="use the Spark backend")
+        if needed <= len(self.marks):
+            return self.rows, self.marks
+        capacity = max(needed, _more(len(self.marks)), _HUGE if needed > _MEDIUM // 16 else 0)
+        return grown(self.rows, capacity), grown(self.marks, capacity)
 
     def _filled(self, rows: Array, count: int, room: int) -> Array:
         """A table of the first rows, with room for that number of rows."""
         slots = _empty_table(room)
-        row_table.enter_all(rows, count, slots, self._ahead)
+        row_table.enter_all(rows, count, slots, np.empty(row_table.BLOCK, np.uint64))  # a reader may have asked
         return slots
 
     def _reserve_journal(self, more: int) -> None:
@@ -298,7 +344,8 @@ class Relation:
             self._is_open = True
         needed = int(self._counters[relation_kernels.JOURNALLED]) + more
         if needed > len(self._journal):
-            self._journal = grown(self._journal, max(needed, _more(len(self._journal))))
+            least = _HUGE if needed > _MEDIUM // 16 else 0
+            self._journal = grown(self._journal, max(needed, _more(len(self._journal)), least))
 
     def _swap(self, **arrays: object) -> None:
         """Put new arrays in the place of old ones, with the addresses of all indexes and a new epoch, in one step.
@@ -320,7 +367,8 @@ class Relation:
         self._swap(
             rows=rows,
             marks=marks,
-            slots=self._filled(rows, count, count),
+            _slots=self._filled(rows, count, count),
+            _is_behind=False,
             _indexes={columns: Index(columns, rows, count, len(marks)) for columns in self._indexes},
             _counters=counters,
             _journal=np.empty(_LEAST_ROWS, np.int32),

@@ -109,6 +109,17 @@ def store_new_rows(
 
 
 @compiled
+def append_rows_behind(size: Int, marks: Array, counters: Array, journal: Array, add: Int) -> None:
+    """Store the rows that stand behind the stored ones, known to be new, without entering them anywhere."""
+    first, start = counters[COUNT], counters[JOURNALLED]
+    for i in range(size):
+        marks[first + i] = np.uint16(add) | TOUCHED
+        journal[start + i] = first + i
+    counters[COUNT] += size
+    counters[JOURNALLED] += size
+
+
+@compiled
 def find_rows(
     table: Array,
     rows: Array,
