@@ -129,12 +129,9 @@ def main() -> None:
     for warm in (Way.BITS, Way.ROWS):
         deleted(neighbours(40), derived(neighbours(40), warm)[2])
         derived(WORKLOADS["rand1k"](), warm)
-    print(
-        "CPU milliseconds, best of the repeats; deletion: the slowest of the first five, as a share of rows from scratch"
-    )
-    print(
-        f"{'case':15} {'facts':>10} {'rows':>9} {'auto':>9} {'ratio':>7} {'DuckDB':>9} {'ratio':>7} {'deletion':>9} share"
-    )
+    print("CPU ms, best of the repeats; deletion: the slowest of the first five, and its share of rows from scratch")
+    names = f"{'case':15} {'facts':>10} {'rows':>9} {'auto':>9} {'ratio':>7}"
+    print(f"{names} {'DuckDB':>9} {'ratio':>7} {'deletion':>9} {'share':>8}")
     for name in options.cases:
         measure(name, options.repeats)
     print(f"a row in an index: {index_price():.2f} derivations; auto reckons with {INDEXED}")

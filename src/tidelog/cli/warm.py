@@ -30,6 +30,11 @@ number(x, x + 1, x - 1, x * 2, x / 2, x % 3, x ^ 2, -x, min(x, 3), max(x, 3), ab
 real(f, f * 1.5, f / 2.0) :- weight(_, f), f > 0.25.
 four(a, b, c, d) :- edge(a, b), edge(b, c), edge(c, d), a < 5.
 """
+_PAIRS = """
+path(x, z) :- path(x, y), path(z, y), !edge(x, z), y != z.
+path(x, y) :- edge(x, y).
+loop(x, x) :- path(x, _), edge(x, y), path(y, x).
+"""
 _STRATEGIES = ("recompute", "dred", "bf", "dred-mark", "bf-mark", "counting", "circuit", "auto")
 _MANY = 6000
 
@@ -57,6 +62,7 @@ def run(args: argparse.Namespace) -> int:
     with counted(begun):
         for strategy in _STRATEGIES:
             _use(strategy)
+        _use_bits()
     if compiled and sys.stderr.isatty():
         print(file=sys.stderr)
     seconds = time.perf_counter() - started
@@ -82,6 +88,17 @@ def _use(strategy: str) -> None:
         larger.apply(insert={"e": [(number, (number * 7) % _MANY) for number in range(_MANY)]})
         larger.apply(delete={"e": [(number, (number * 7) % _MANY) for number in range(0, _MANY, 3)]})
         larger["p"].to_arrow()
+
+
+def _use_bits() -> None:
+    """Stages of pairs, in bits."""
+    from tidelog.backends.local.bits.way import Way, computing
+    from tidelog.engine import Engine
+
+    with computing(Way.BITS):
+        engine = Engine(_PAIRS, strategy="recompute")
+        engine.apply(insert=_facts(150))
+        engine.apply(delete={"edge": [(3, 4)]})
 
 
 def _facts(count: int) -> dict[str, Any]:

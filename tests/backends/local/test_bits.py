@@ -183,7 +183,9 @@ def test_auto_derives_a_dense_stage_at_once_from_the_first_deletion_on():
     made.apply(add_rules=CLOSURES["left"])
     change = made.apply(delete={"e": [tuple(edges[5].tolist())]})
     assert [choice.reason.name for choice in change.stats.choices] == ["AT_ONCE"]
-    assert not made._backend.store.relations["p"]._indexes
+    stored = made._backend.store.relations["p"]
+    assert not stored._indexes
+    assert stored._is_behind
     made.verify()
 
 

@@ -185,9 +185,11 @@ class Relation:
         If they are many, they are entered into no table and no index: these are made anew when somebody asks for them.
         """
         size, self.waiting = self.waiting, 0
+        if not size:
+            return
         if size * _FEW_NEW < self.count:
             self.store(self.rows[self.count : self.count + size].copy(), _NOT_PRESENT, add)
-        elif size:
+        else:
             with self.latch:
                 self._reserve_journal(size)
                 self._swap(_indexes={}, _is_behind=True)
