@@ -31,6 +31,11 @@ def updates(strategy):
     return changes
 
 
+def by_rule(change):
+    """Derivations by rule and phase; a stage that is derived at once is evaluated rule by rule when it is measured."""
+    return {(rule, phase.replace("at once", "evaluate")): n for (rule, phase), n in change.stats.derivations.items()}
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_measured_update_is_the_same_update(strategy):
     """Rule by rule and round by round, the same facts come and go; and every derivation is accounted for."""
@@ -46,7 +51,7 @@ def test_a_measured_update_is_the_same_update(strategy):
         assert sum(cost.derivations for cost in other.stats.costs) == other.stats.total_derivations
         assert sum(cost.seconds for cost in other.stats.costs) <= other.stats.seconds
     if strategy not in ("auto", "bf", "bf-mark"):  # these go by what is dear, and by what comes first
-        assert [one.stats.derivations for one in plain] == [one.stats.derivations for one in measured]
+        assert [by_rule(one) for one in plain] == [by_rule(one) for one in measured]
 
 
 @pytest.mark.parametrize("seed", range(40, 44))

@@ -5,7 +5,9 @@ What      : a protocol of coarse calls, each over all the rules of a stage at on
             that a store may decline: `several_rounds`, `bulk` and `at_once` may answer None.
 Idea      : docs/decisions/0004; facts are referred to by opaque `Facts`, sets of facts are marks (planning/views.py).
 Invariant : one call is at most one Spark job, or a handful of compiled loops; its cost follows what it touches.
-Contract  : 1. `derive` enumerates every rule instance with a driving fact exactly once (asserted by tests that count).
+Contract  : 1. `derive` finds the head of every rule instance with a driving fact, and no instance twice; `count` finds
+               every instance exactly once (asserted by tests that count). Of instances that differ in nothing that the
+               head keeps, `derive` and `evaluate` may leave out all but one.
             2. marks change only through `mark` and the `add` of `derive`, `evaluate` and `expand`; the store journals
                every fact whose marks change, so that `commit` and `rollback` cost what the transaction touched.
             3. facts found by a call are distinct. A call does not match the marks that it gives, unless the views of

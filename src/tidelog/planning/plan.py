@@ -119,6 +119,10 @@ class Compute:
 Step = Join | Absent | Test | Compute
 
 
+NOWHERE = -2
+"""Nothing is left out: try the next candidate of the step before."""
+
+
 class Driver(Enum):
     """What a plan starts from."""
 
@@ -143,6 +147,10 @@ class Plan:
     steps: tuple[Step, ...]
     head: tuple[Expression, ...]
     slots: int
+    returns: tuple[int, ...] = ()
+    """For each step, and for the end, the step to go back to when a match was found there, because others would differ
+    in nothing that the head keeps; -1 is the driver, NOWHERE the usual way, one step back. Who wants every instance
+    takes no notice."""
 
 
 def key_columns(columns: tuple[Column, ...]) -> tuple[int, ...]:

@@ -12,9 +12,11 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 
 from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Variable, variables
+from tidelog.planning.apart_groups import apart_groups
 from tidelog.planning.join_order import Estimates, order, shared_variables
 from tidelog.planning.lowered import LoweredRule
 from tidelog.planning.plan import (
+    NOWHERE,
     Absent,
     Apply,
     Bind,
@@ -42,8 +44,8 @@ def plan_literal(rule: LoweredRule, literal: int, estimates: Estimates) -> Plan:
     slots = _Slots()
     kept = _needed(rule) if isinstance(driving, Atom) else shared_variables(rule, driving)
     columns = slots.columns(atom.terms, only=kept)
-    steps, head = _body(rule, literal, slots, estimates)
-    return Plan(rule, Driver.LITERAL, literal, atom.relation, columns, steps, head, slots.count)
+    steps, head, returns = _body(rule, literal, slots, estimates)
+    return Plan(rule, Driver.LITERAL, literal, atom.relation, columns, steps, head, slots.count, returns)
 
 
 def plan_head(rule: LoweredRule, estimates: Estimates, leading: int | None = None) -> Plan:
@@ -62,9 +64,11 @@ def plan_head(rule: LoweredRule, estimates: Estimates, leading: int | None = Non
         else:
             stand_ins.append(term)
     columns = slots.columns(stand_ins)
-    steps, head = _body(rule, None, slots, estimates, leading)
+    steps, head, returns = _body(rule, None, slots, estimates, leading)
     last = tuple(Test("=", slots.known(variable), slots.expression(call)) for variable, call in tests)
-    return Plan(rule, Driver.HEAD, None, rule.head.relation, columns, steps + last, head, slots.count)
+    if last:
+        returns = ()
+    return Plan(rule, Driver.HEAD, None, rule.head.relation, columns, steps + last, head, slots.count, returns)
 
 
 def other_leading(plan: Plan) -> int | None:
@@ -79,8 +83,8 @@ def other_leading(plan: Plan) -> int | None:
 def plan_all(rule: LoweredRule, estimates: Estimates) -> Plan:
     """The plan that enumerates every instance."""
     slots = _Slots()
-    steps, head = _body(rule, None, slots, estimates)
-    return Plan(rule, Driver.NOTHING, None, None, (), steps, head, slots.count)
+    steps, head, returns = _body(rule, None, slots, estimates)
+    return Plan(rule, Driver.NOTHING, None, None, (), steps, head, slots.count, returns)
 
 
 class _Slots:
@@ -142,11 +146,23 @@ class _Slots:
 
 def _body(
     rule: LoweredRule, driving: int | None, slots: _Slots, estimates: Estimates, leading: int | None = None
-) -> tuple[tuple[Step, ...], tuple[Expression, ...]]:
-    """The steps of a plan after its driver, and the head."""
+) -> tuple[tuple[Step, ...], tuple[Expression, ...], tuple[int, ...]]:
+    """The steps of a plan after its driver, the head, and the steps to return to (see `Plan.returns`).
+
+    Literals that have to hold, but share no variable with the head or the driver, come first: they are found true once.
+    """
     steps: list[Step] = []
-    needed = _needed(rule)
-    for position in order(rule, driving, slots.variables, estimates, leading):
+    needed, kept, last = _needed(rule), set(variables(rule.head)), -1
+    placed = order(rule, driving, slots.variables, estimates, leading)
+    first: list[int] = []
+    returns: list[int] = []
+    for group in apart_groups(rule, {*slots.variables, *kept}):
+        members = [position for position in placed if position in group]  # the driver may be one, and is not placed
+        if members:
+            returns += [NOWHERE] * (len(members) - 1) + [len(first) - 1]
+            first += members
+    for position in (*first, *(position for position in placed if position not in first)):
+        known = slots.count
         is_before = driving is not None and position < driving
         match rule.body[position]:
             case Atom(relation, terms):
@@ -157,7 +173,10 @@ def _body(
                 steps.append(Absent(relation, slots.columns(terms, only=()), position, is_before))
             case Comparison(op, left, right):
                 steps.append(_comparison(slots, op, left, right, position))
-    return tuple(steps), tuple(slots.expression(term) for term in rule.head.terms)
+        if not kept.isdisjoint(slots.variables[known:]):
+            last = len(steps) - 1
+    returns += [NOWHERE] * (len(steps) - len(returns)) + [last]
+    return tuple(steps), tuple(slots.expression(term) for term in rule.head.terms), tuple(returns)
 
 
 def _needed(rule: LoweredRule) -> set[Variable]:

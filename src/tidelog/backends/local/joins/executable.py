@@ -20,6 +20,7 @@ import numpy as np
 from tidelog.backends.local.constants import functions
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins import machine, single_join
+from tidelog.backends.local.joins.returns import note_returns
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.interpreting import bounded
 from tidelog.backends.local.relations.relation import Relation
@@ -89,6 +90,7 @@ class Executable:
             self._registers[register] = dictionary.encode([constant.value])[0]
         self._head_is_plain = all(not isinstance(part, Apply) for part in plan.head)
         self._is_direct = len(self._segments) == 1 and not self._segments[0].arithmetic
+        self._skips = self._is_direct and note_returns(plan, matching, self._segments[0].code, self._segments[0].starts)
         self._head = np.array([self._register(part) for part in plan.head if not isinstance(part, Apply)], np.int64)
 
     @property
@@ -122,8 +124,7 @@ class Executable:
 
     def refresh(self) -> None:
         """Write the current addresses of arrays into the program."""
-        for segment in self._segments:
-            self._refresh(segment)
+        list(map(self._refresh, self._segments))
 
     def is_futile(self) -> bool:
         """Whether an atom's relation is empty: then the rule has no instance, and no index should be made for it."""
@@ -132,11 +133,11 @@ class Executable:
     def heads(self, driving: Array) -> Iterator[Array]:
         """The heads of all instances, in chunks; a head that several instances derive comes several times."""
         if self._head_is_plain:
-            return self._chunks(driving, self._head, machine.UNLIMITED)
+            return self._chunks(driving, self._head, machine.UNLIMITED, every=False)
         return self._computed_heads(driving)
 
     def _computed_heads(self, driving: Array) -> Iterator[Array]:
-        for table in self._chunks(driving, np.arange(self._width), machine.UNLIMITED):
+        for table in self._chunks(driving, np.arange(self._width), machine.UNLIMITED, every=False):
             yield self._computed_head(table)[0]
 
     def _computed_head(self, table: Array) -> tuple[Array, Array]:
@@ -164,10 +165,10 @@ class Executable:
 
     # -- running ---------------------------------------------------------------------------------------------------
 
-    def _chunks(self, driving: Array, chosen: Array, limit: int) -> Iterator[Array]:
-        """The chosen registers of all matches."""
+    def _chunks(self, driving: Array, chosen: Array, limit: int, *, every: bool = True) -> Iterator[Array]:
+        """The chosen registers of all matches; if not of `every` one, without some that give the same head."""
         if self._is_direct:
-            return self._machine(self._segments[0], driving, chosen, limit)
+            return self._machine(self._segments[0], driving, chosen, limit, every=every)
         return self._run(0, driving, chosen, limit)
 
     def _run(self, number: int, driving: Array, chosen: Array, limit: int) -> Iterator[Array]:
@@ -186,13 +187,16 @@ class Executable:
             else:
                 yield from self._run(number + 1, passed, chosen, limit)
 
-    def _machine(self, segment: _Segment, driving: Array, chosen: Array, limit: int) -> Iterator[Array]:
+    def _machine(
+        self, segment: _Segment, driving: Array, chosen: Array, limit: int, *, every: bool = True
+    ) -> Iterator[Array]:
         registers = self._registers.copy()
         cursors = np.zeros(2 * len(segment.starts), np.int64)
         state = np.array(machine.START, np.int64)
+        state[machine.EVERY] = every
         count, room = len(driving), min(CHUNK, max(256, 4 * len(driving)))
         self._note_sizes(segment)
-        is_single = segment.column >= 0 and limit == machine.UNLIMITED
+        is_single = segment.column >= 0 and limit == machine.UNLIMITED and (every or not self._skips)
         while state[machine.POSITION] < count:
             self._refresh(segment)
             table = np.empty((room, len(chosen)), np.int32)

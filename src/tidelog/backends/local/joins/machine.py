@@ -9,8 +9,10 @@ Invariant : matches come in a fixed order, each once. Rows may be appended to re
 Never     : no arithmetic (constants/functions.py), no insertion (relations/relation_kernels.py), no Python objects.
 
 A step is a block of integers: operation, address of the rows, arity, address of the marks, care, want, address of the
-slots, room, address of the links, number of rows, row register (or -1), number of key pairs, number of actions, then
-the key pairs (column, register) and the actions (column, register, kind).
+slots, room, address of the links, number of rows, row register (or -1), number of key pairs, number of actions, where
+to go back to instead of trying other candidates of the step, where to go back to after a match (of the last step), then
+the key pairs (column, register) and the actions (column, register, kind). Where to go back to is a depth plus 2, or 0
+for the usual way; if `state` asks for every match, it is always the usual way.
 """
 
 from __future__ import annotations
@@ -26,11 +28,12 @@ SCAN, CHAIN_ONE, CHAIN_MORE, WHOLE = 0, 1, 2, 3
 ABSENT_SCAN, ABSENT_ONE, ABSENT_MORE, ABSENT_WHOLE = 4, 5, 6, 7
 EQUAL, DIFFERENT, COPY = 8, 9, 10
 (
-    OPERATION, ROWS, ARITY, MARKS, CARE, WANT, SLOTS, ROOM, LINKS, COUNT, ROW_REGISTER, KEY_PAIRS, ACTIONS, DETAILS,
-) = range(14)  # fmt: skip
+    OPERATION, ROWS, ARITY, MARKS, CARE, WANT, SLOTS, ROOM, LINKS, COUNT, ROW_REGISTER, KEY_PAIRS, ACTIONS, BACK, AFTER,
+    DETAILS,
+) = range(16)  # fmt: skip
 BIND, CHECK = 0, 1
-POSITION, DEPTH, EMITTED, ENTERING, LOOKED = 0, 1, 2, 3, 4
-START = (0, -1, 0, 0, 0)
+POSITION, DEPTH, EMITTED, ENTERING, LOOKED, EVERY = 0, 1, 2, 3, 4, 5
+START = (0, -1, 0, 0, 0, 0)
 FUEL, UNLIMITED = 1 << 26, 1 << 62
 """How many candidates a run looks at before it stops, and the limit of matches that means "no limit"."""
 
@@ -257,13 +260,16 @@ def run(
     """Run until the driving rows are used up or the table is full; returns the number of rows written.
 
     `state` holds the driving position, the depth (-1 between driving rows), the matches written for this driving row,
-    whether the step at that depth begins, and how many candidates were looked at; the run is done when the position is
-    the number of driving rows. At most `limit` matches are written per driving row. A run also stops after about `most`
-    candidates, so that the budget can be asked. `cursors` has two entries per step.
+    whether the step at that depth begins, how many candidates were looked at, and whether every match is asked for,
+    also those that differ in nothing that the head keeps; the run is done when the position is the number of driving
+    rows. At most `limit` matches are written per driving row. A run also stops after about `most` candidates, so that
+    the budget can be asked. `cursors` has two entries per step.
     """
     steps, room = starts.shape[0], table.shape[0]
     position, depth, emitted, entering = state[POSITION], state[DEPTH], state[EMITTED], state[ENTERING] != 0
-    written, fuel = np.int64(0), np.int64(most)
+    written, fuel, resume, is_sparing = np.int64(0), np.int64(most), np.int64(steps - 1), state[EVERY] == 0
+    if is_sparing and steps > 0 and code[starts[steps - 1] + AFTER] > 0:
+        resume = code[starts[steps - 1] + AFTER] - 2
     while fuel > 0 and written < room:
         fuel -= 1
         if depth < 0:
@@ -278,7 +284,9 @@ def run(
             written += 1
             emitted += 1
             entering = False
-            depth = depth - 1 if emitted < limit else np.int64(-1)
+            depth = resume if emitted < limit else np.int64(-1)
+        elif is_sparing and not entering and code[starts[depth] + BACK] > 0:
+            depth = code[starts[depth] + BACK] - 2
         elif code[starts[depth] + OPERATION] >= ABSENT_SCAN:
             entering = entering and _holds(code, starts[depth], code[starts[depth] + OPERATION], registers)
             depth += 1 if entering else -1
@@ -292,12 +300,14 @@ def run(
             if row == -1:
                 depth -= 1
             elif depth == steps - 1:
-                before, end = written, min(room, written + limit - emitted)
+                before, end = written, min(room, written + (limit - emitted if resume == depth else np.int64(1)))
                 row, written, looked = _drain(code, at, operation, row, last, registers, chosen, table, written, end)
                 emitted += written - before
                 cursors[depth] = row
                 if emitted >= limit:
                     depth = np.int64(-1)
+                elif written > before and resume < depth:
+                    depth = resume
                 elif row == -1:
                     depth -= 1
             else:

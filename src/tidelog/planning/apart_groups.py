@@ -1,0 +1,35 @@
+"""Which literals of a body stand apart: they have to hold, whatever the rest of the rule is about.
+
+What      : `apart_groups` are the groups of literals that share no variable with the head, the driver or other groups.
+Idea      : in `q(x) :- i(x), e(y), f(y, z), g(_).` the literals `e(y), f(y, z)` are one group and `g(_)` is another. It
+            is enough to find each group true once, instead of once for every x and for every way in which it is true.
+Invariant : a variable that is local to a negated atom joins nothing.
+Never     : no order of evaluation here (join_order.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tidelog.language.terms import Negation, Variable, variables
+from tidelog.planning.lowered import LoweredRule
+
+
+def apart_groups(rule: LoweredRule, known: Collection[Variable]) -> list[frozenset[int]]:
+    """The positions of the literals of each group that shares no variable with the known ones, in order."""
+    found: list[tuple[set[Variable], set[int]]] = []
+    for position, literal in enumerate(rule.body):
+        mine, places = set(variables(literal)), {position}
+        if not mine:
+            continue
+        rest = []
+        for others, positions in found:
+            if mine.isdisjoint(others):
+                rest.append((others, positions))
+            else:
+                mine |= others
+                places |= positions
+        found = [*rest, (mine, places)]
+    groups = [frozenset(places) for mine, places in found if mine.isdisjoint(known)]
+    binding = [group for group in groups if not all(isinstance(rule.body[at], Negation) for at in group)]
+    return sorted(binding, key=min)
