@@ -243,6 +243,10 @@ class Engine(Submitting, AtAGlance):
 
         return plan(rule, self.program, self._backend.store)
 
+    def prepare(self) -> None:
+        """Build now the indexes that the first small deletion after a load would wait for; they take memory."""
+        self._turns.take(lambda: self._backend.ready(self._book.schedule))
+
     # -- keeping ---------------------------------------------------------------------------------------------------
 
     def save(self, target: str | PathLike[str], *, batch: int | None = None, source: str = "updates") -> None:

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.changes.change import FactTable
-from tidelog.language.terms import Atom
+from tidelog.language.terms import Atom, Value
 from tidelog.limits import Budget
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.store import F, Store
@@ -109,6 +109,12 @@ class Backend(Protocol[F]):
 
     def explicit(self, relation: str) -> FactTable:
         """The explicit facts of a relation as of the last commit."""
+
+    def is_explicit(self, relation: str, values: tuple[Value, ...]) -> bool:
+        """Whether a fact of a stored relation is explicit as of the last commit; costs a look-up."""
+
+    def ready(self, schedule: Schedule) -> None:
+        """Build now what the next small update under these rules would otherwise wait for, such as indexes."""
 
     def freeze(self, relation: str, facts: F) -> FactTable:
         """Facts of one relation as a table that later commits do not change."""

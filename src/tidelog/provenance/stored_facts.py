@@ -23,8 +23,8 @@ class Asked(Protocol):
     def query(self, pattern: Atom) -> FactTable:
         """The facts that match a pattern."""
 
-    def explicit(self, relation: str) -> FactTable:
-        """The explicit facts of a relation."""
+    def is_explicit(self, relation: str, values: tuple[Value, ...]) -> bool:
+        """Whether a fact of a stored relation is explicit."""
 
 
 class StoredFacts:
@@ -32,7 +32,6 @@ class StoredFacts:
 
     def __init__(self, backend: Asked) -> None:
         self._backend = backend
-        self._explicit: dict[str, FactTable] = {}
 
     def matching(self, pattern: Atom) -> Iterable[tuple[Value, ...]]:
         """The facts that match an atom of constants and variables."""
@@ -40,8 +39,4 @@ class StoredFacts:
 
     def is_explicit(self, relation: str, values: tuple[Value, ...]) -> bool:
         """Whether a fact was given and not taken back."""
-        if self._backend.arity(relation) is None:
-            return False
-        if relation not in self._explicit:
-            self._explicit[relation] = self._backend.explicit(relation)
-        return values in self._explicit[relation]
+        return self._backend.arity(relation) is not None and self._backend.is_explicit(relation, values)

@@ -20,6 +20,7 @@ from tidelog.backends.local import beside
 from tidelog.backends.local.bits.way import Way, computing
 from tidelog.backends.local.fact_tables import LiveTable, LocalTable
 from tidelog.backends.local.joins import row_lookups
+from tidelog.backends.local.joins.indexes_ahead import build_indexes
 from tidelog.backends.local.joins.runner import with_columns
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.facts import LocalFacts
@@ -29,7 +30,7 @@ from tidelog.changes.columns import Columns
 from tidelog.changes.declared import as_asked, as_declared
 from tidelog.changes.fact_sources import Ask, to_parts, to_table, together, wrong_arity
 from tidelog.changes.shared import SharedFacts
-from tidelog.language.terms import Atom, Constant, Variable
+from tidelog.language.terms import Atom, Constant, Value, Variable
 from tidelog.language.values import fact_identity
 from tidelog.limits import Budget
 from tidelog.maintenance.recompute import Recompute
@@ -229,6 +230,14 @@ class LocalBackend:
         found = self.store.readable(relation)
         with found.latch:
             return LocalTable(found.rows[found.select(_EXPLICIT)], found.arity, self.store.dictionary)
+
+    def is_explicit(self, relation: str, values: tuple[Value, ...]) -> bool:
+        """Whether a fact is explicit."""
+        return values in LiveTable(self.store.readable(relation), self.store.dictionary, _EXPLICIT)
+
+    def ready(self, schedule: Schedule) -> None:
+        """Build the tables and indexes by which updates of facts look facts up."""
+        build_indexes((scheduled.stage for scheduled in schedule.stages), self.store)
 
     def snapshot(self, relation: str) -> tuple[pa.Table, Flags]:
         """All facts of a relation, and which of them are explicit."""

@@ -20,7 +20,7 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.changes.columns import to_frame
 from tidelog.language.terms import Value
-from tidelog.planning.views import OLD
+from tidelog.planning.views import OLD, View
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,14 +66,15 @@ class LocalTable:
 
 
 class LiveTable:
-    """A relation as of the last commit."""
+    """A relation as of the last commit, or some facts of it."""
 
-    def __init__(self, relation: Relation, dictionary: Dictionary) -> None:
+    def __init__(self, relation: Relation, dictionary: Dictionary, view: View = OLD) -> None:
         self._relation = relation
         self._dictionary = dictionary
+        self._view = view
 
     def __len__(self) -> int:
-        return self._relation.alive
+        return self._relation.alive if self._view is OLD else len(self.snapshot())
 
     def __iter__(self) -> Iterator[tuple[Value, ...]]:
         return iter(self.snapshot())
@@ -84,7 +85,7 @@ class LiveTable:
             return False
         row = ids if len(ids) else np.zeros(1, np.int32)
         with self._relation.latch:
-            return len(self._relation.find_beside(np.ascontiguousarray(row[None, :]), OLD)) == 1
+            return len(self._relation.find_beside(np.ascontiguousarray(row[None, :]), self._view)) == 1
 
     def to_arrow(self) -> pa.Table:
         """The facts as an Arrow table with columns c0, c1, ..."""
@@ -97,7 +98,7 @@ class LiveTable:
     def snapshot(self) -> LocalTable:
         """The facts as they are now, in a table that later commits do not change."""
         with self._relation.latch:
-            chosen = self._relation.select(OLD)
+            chosen = self._relation.select(self._view)
             return LocalTable(self._relation.rows[chosen], self._relation.arity, self._dictionary)
 
 

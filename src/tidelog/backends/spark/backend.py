@@ -39,7 +39,7 @@ from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
 from tidelog.backends.spark.values.encoding import as_declared
 from tidelog.changes.change import FactTable
 from tidelog.changes.declared import as_asked
-from tidelog.language.terms import Atom, Constant, Variable
+from tidelog.language.terms import Atom, Constant, Value, Variable
 from tidelog.limits import Budget
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.recompute import Recompute
@@ -260,6 +260,13 @@ class SparkBackend:
     def explicit(self, relation: str) -> FactTable:
         """The explicit facts of a relation."""
         return self._table(relation, is_explicit=True)
+
+    def is_explicit(self, relation: str, values: tuple[Value, ...]) -> bool:
+        """Whether a fact is explicit."""
+        return values in self.explicit(relation)
+
+    def ready(self, schedule: Schedule) -> None:
+        """Files are sorted when they are written: nothing is left to build."""
 
     def _table(self, relation: str, *, is_explicit: bool) -> FactTable:
         cold = self.store.committed.relations.get(relation)

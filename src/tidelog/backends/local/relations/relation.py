@@ -116,9 +116,14 @@ class Relation:
     def slots(self) -> Array:
         """The table of full rows; rows that were appended are entered when it is first asked for."""
         if self._is_behind:
-            with self.latch:
-                self._swap(_slots=self._filled(self.rows, self.count, self.count), _is_behind=False)
+            self.enter_rows()
         return self._slots
+
+    def enter_rows(self) -> None:
+        """Enter rows that were appended into the table of full rows, if there are any."""
+        with self.latch:
+            if self._is_behind:
+                self._swap(_slots=self._filled(self.rows, self.count, self.count), _is_behind=False)
 
     def index(self, columns: tuple[int, ...]) -> Index:
         """The index on some columns; it is built when it is first asked for and kept from then on."""
