@@ -209,3 +209,14 @@ def test_an_argument_of_a_wrong_type_has_a_code(case):
     with pytest.raises(tl.UsageError, match="E816"):
         WRONG_KINDS[case](engine)
     assert engine.version == 0
+
+
+def test_texts_that_repeat_become_one_object_in_a_frame_and_others_do_not_cost_a_look():
+    """Whether equal texts are made one Python object is decided by a sample; the values are the same."""
+    engine = tl.Engine()
+    engine.apply(insert={"e": [(f"only {number}", f"many {number % 3}") for number in range(3000)]})
+    frame = engine["e"].to_pandas()
+    assert sorted(map(tuple, frame.to_numpy().tolist())) == sorted(engine["e"])
+    assert len({id(text) for text in frame["c2"]}) < 300
+    engine.apply(insert={"f": [(f"only {number}",) for number in range(3000)]})
+    assert sorted(engine["f"].to_pandas()["c1"]) == sorted(value for (value,) in engine["f"])

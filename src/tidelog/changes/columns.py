@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 Column: TypeAlias = pa.Array | pa.ChunkedArray | list[Value]
 
 _SCALARS = "biufU"
+_SAMPLED = 1000
+"""How many texts of a column are looked at to see whether they repeat."""
 """The kinds of NumPy's constants. Dates and durations are none, though `item` would make integers of some."""
 
 
@@ -196,7 +198,7 @@ def to_frame(table: pa.Table) -> pd.DataFrame:
         return not (is_term_type(kind) or pa.types.is_union(kind))
 
     if all(is_plain(kind) for kind in table.schema.types):
-        return table.to_pandas()
+        return table.to_pandas(deduplicate_objects=any(map(_repeats_texts, table.columns)))
     columns = zip(table.schema.names, table.columns)
     return pd.DataFrame(
         {
@@ -204,6 +206,14 @@ def to_frame(table: pa.Table) -> pd.DataFrame:
             for name, col in columns
         }
     )
+
+
+def _repeats_texts(column: pa.ChunkedArray) -> bool:
+    """Whether texts of a column occur often, by a sample: only then it pays to make one Python object of equal ones."""
+    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) or not len(column):
+        return False
+    sample = column.take(pa.array(range(0, len(column), max(len(column) // _SAMPLED, 1))))
+    return bool(2 * len(sample.unique()) < len(sample))
 
 
 def missing(where: str, row: int) -> UpdateError:
