@@ -7,7 +7,8 @@ Idea      : compute in bits, keep in rows. A word is 64 derivations, and facts t
             there are facts already, it is assumed first that none is new.
 Cost      : matrices of n values take n * n bits each, however few facts there are. A stage is declined if it has more
             than MOST_VALUES values, if its matrices would take more than MOST_BYTES, or if they would be nearly empty
-            (SPARSEST). One that turns out not to be worth it is given up (fixpoint.py), and nothing has been changed.
+            (SPARSEST, THIN). One that turns out not to be worth it is given up (fixpoint.py), and nothing has been
+            changed.
 Invariant : NOW, and the facts found by each round, are those of evaluation by rows. Derivations are the instances of
             the rules over the result, as rows count them, except that a value that only has to exist counts once.
 Never     : a store whose facts are partly elsewhere.
@@ -16,7 +17,7 @@ Never     : a store whose facts are partly elsewhere.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 
 from tidelog.backends.local.bits.fixpoint import Fixpoint
 from tidelog.backends.local.bits.matrices import EXPLICIT, Layout, Matrices
@@ -38,6 +39,9 @@ FEWEST = 128
 SPARSEST = 1 << 9
 """How many words of matrices a fact that is read is worth. A round walks through them, at 0.3 ns a word where they fit
 into the cache and 2 ns where not; with more words than these per fact, a round costs more than most facts ever do."""
+THIN = 2
+"""A recursion whose rules read their own facts once each stays with rows if there are fewer facts than these to read
+for each value: its rounds are many and find little. rand1k has 1.2, and takes 1.7 times as long in bits."""
 _PER_WORD, _PER_ROW = 0.05, 0.25
 """What a word and a row cost, in derivations (maintenance/prices.py): about 1 ns and 5 ns of 20 ns."""
 
@@ -109,7 +113,8 @@ class BitStages:
         layout = Layout(rules, stage.relations, [relation.name for relation in heads if relation.count])
         words = len(layout) * len(numbering) * ((len(numbering) + 63) // 64)
         read = sum(relation.count for relation, _ in self._read(stage, rules))
-        if 8 * words > MOST_BYTES or (not is_forced and words > SPARSEST * (read + 64)):
+        is_thin = read < THIN * len(numbering) and _is_linear(stage, rules)
+        if 8 * words > MOST_BYTES or (not is_forced and (is_thin or words > SPARSEST * (read + 64))):
             return None
         writes, changes = sum(relation.alive for relation in heads) < FEWEST, None
         while changes is None:
@@ -144,6 +149,12 @@ class BitStages:
         if known is None or known[0] is not stage:
             known = self._shapes[id(stage)] = stage, pair_rules(stage)
         return known[1]
+
+
+def _is_linear(stage: Stage, rules: Iterable[PairRule]) -> bool:
+    """Whether a stage is recursive, and no rule of it has two facts of its own in its body."""
+    own = ([one for some in rule.factors.values() for one in some if one.relation in stage.relations] for rule in rules)
+    return stage.is_recursive and all(len(factors) < 2 for factors in own)
 
 
 def _count_no_round() -> None:

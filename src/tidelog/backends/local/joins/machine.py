@@ -245,18 +245,9 @@ def _drain(
 
 @compiled
 def run(
-    driving: Array,
-    loads: Array,
-    code: Array,
-    starts: Array,
-    registers: Array,
-    cursors: Array,
-    state: Array,
-    limit: Int,
-    most: Int,
-    chosen: Array,
-    table: Array,
-) -> Int:
+    driving: Array, loads: Array, code: Array, starts: Array, registers: Array, cursors: Array, state: Array,
+    limit: Int, most: Int, chosen: Array, table: Array,
+) -> Int:  # fmt: skip
     """Run until the driving rows are used up or the table is full; returns the number of rows written.
 
     `state` holds the driving position, the depth (-1 between driving rows), the matches written for this driving row,
