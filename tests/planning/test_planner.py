@@ -117,6 +117,7 @@ def test_the_indexes_that_all_plans_share(text, expected):
 
 
 def test_aggregates_are_described_as_groups():
-    """A stage that groups has no joins; its hidden relations are named."""
-    text = describe(lower(parse_rules("h(x, n) :- q(x), n = count : { p(x, _) }.")).stages)
+    """A stage that groups has no joins; its hidden relations are named, unless the user's own will do."""
+    text = describe(lower(parse_rules("h(x, n) :- q(x), n = count : { p(x, y), y > 1 }.")).stages)
     assert "= count of @" in text
+    assert "= count of p\n" in describe(lower(parse_rules("h(x, n) :- q(x), n = count : { p(x, _) }.")).stages)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.local.constants.exact_sums import UNITS, units
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.circuits.operators import Operator, Stored
 from tidelog.circuits.trace import Trace
@@ -25,8 +26,6 @@ from tidelog.circuits.zset import ZSet
 from tidelog.errors import UsageError
 from tidelog.language.terms import Value
 
-_UNITS = 1 << 1074
-"""How many of the smallest steps between floats make 1."""
 LINEAR, ORDERED = ("count", "sum", "mean"), ("min", "max", "median")
 FUNCTIONS = (*LINEAR, *ORDERED)
 
@@ -66,7 +65,7 @@ class Aggregate(Operator):
                     "E873", f"{self._function} of {value!r}, which is no number", remedy="aggregate a column of numbers"
                 )
             is_float = isinstance(value, float)
-            self._fresh[key] = members + weight, total + weight * _units(value), floats + weight * is_float
+            self._fresh[key] = members + weight, total + weight * units(value), floats + weight * is_float
         rows: list[tuple[int, ...]] = []
         weights: list[int] = []
         for key, after in self._fresh.items():
@@ -81,8 +80,8 @@ class Aggregate(Operator):
         if self._function == "count":
             return members
         if self._function == "mean":
-            return total / (_UNITS * members)
-        return total / _UNITS if floats else total // _UNITS
+            return total / (UNITS * members)
+        return total / UNITS if floats else total // UNITS
 
     def _ordered(self, change: ZSet) -> ZSet:
         groups = np.unique(change.rows[:, self._keys], axis=0)
@@ -173,12 +172,6 @@ class Aggregate(Operator):
         for text in stored["totals"].tolist():
             *key, members, total, floats = map(int, text.split())
             self._totals[tuple(key)] = members, total, floats
-
-
-def _units(value: Any) -> int:  # noqa: ANN401 - a number
-    """A number in units."""
-    numerator, denominator = value.as_integer_ratio()
-    return int(numerator) * (_UNITS // int(denominator))
 
 
 def _numbers(groups: Array, keys: Array) -> Array:

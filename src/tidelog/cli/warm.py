@@ -37,6 +37,7 @@ loop(x, x) :- path(x, _), edge(x, y), path(y, x).
 """
 _STRATEGIES = ("recompute", "dred", "bf", "dred-mark", "bf-mark", "counting", "circuit", "auto")
 _MANY = 6000
+_LARGE = 600
 
 
 def register(subparsers: Subparsers) -> None:
@@ -88,6 +89,21 @@ def _use(strategy: str) -> None:
         larger.apply(insert={"e": [(number, (number * 7) % _MANY) for number in range(_MANY)]})
         larger.apply(delete={"e": [(number, (number * 7) % _MANY) for number in range(0, _MANY, 3)]})
         larger["p"].to_arrow()
+        _use_groups(strategy)
+
+
+def _use_groups(strategy: str) -> None:
+    """Large groups, of numbers and of texts."""
+    from tidelog.engine import Engine
+
+    names = ("sum", "mean", "max", "median")
+    rules = [f"{name}_of(g, n) :- group(g), n = {name} v : {{ member(g, _, v) }}." for name in names]
+    engine = Engine("\n".join(rules), strategy=strategy)
+    numbers, texts = [(0, one, one / 3) for one in range(_LARGE)], [(1, one, str(one)) for one in range(_LARGE)]
+    engine.apply(insert={"group": [(0,), (1,)], "member": [*numbers, *texts]})
+    for value in ("x", 2, 0.5):
+        engine.apply(insert={"member": [(0, "new", 1), (1, "new", value)]})
+        engine.apply(delete={"member": [(0, "new", 1), (1, "new", value)]})
 
 
 def _use_bits() -> None:

@@ -145,7 +145,7 @@ class Schedule:
         """The relations that are ours."""
         groups = self.groups.values()
         names = (name for group in groups for name in (group.relation, group.body_relation, group.lacking))
-        return frozenset((*names, *self.undefined))
+        return frozenset((*filter(is_hidden, names), *self.undefined))
 
 
 @dataclass(frozen=True, eq=False)

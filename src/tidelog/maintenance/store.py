@@ -213,7 +213,8 @@ class Store(Protocol[F]):
     def stop_counting(self, relations: Iterable[str]) -> None:
         """The counts of these relations are no longer true, nor are those of a stage that shares one of them.
 
-        Rewrites that were counted with them are NOW no longer.
+        Rewrites that were counted with them are NOW no longer. What is kept about the groups of a rule that derives one
+        of them is no longer true either.
         """
 
     def carry_counts(self, before: frozenset[str], after: frozenset[str]) -> None:
@@ -250,6 +251,8 @@ class Store(Protocol[F]):
     def regroup(self, rule: GroupRule, changed: F, phase: str) -> tuple[F, F]:
         """The aggregate facts to insert and to delete, given the body facts that changed: touches only their groups.
 
+        Every body fact of these groups that is in one of the views OLD and NOW only is among the changed ones, so that
+        a store may keep running values of groups. A later call in the same transaction is preceded by `stop_counting`.
         Both results hold facts of the rule's own relation and of that of its groups without a value.
         The body relation is read in the view NOW; results are compared with the aggregate facts in the view OLD.
         Both results carry no new marks.

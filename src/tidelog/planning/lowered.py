@@ -51,7 +51,8 @@ class GroupRule:
     """`relation(group..., result)` from the facts of `body_relation(group..., locals..., value)`.
 
     `group` is the number of leading group columns; the value, if the function needs one, is the last column. `source`
-    is the user's rule that the aggregate stands in. Groups whose members have no aggregate (a sum that overflows,
+    is the user's rule that the aggregate stands in. `body_relation` is one of ours or, if its facts are as they should
+    be, one of the user's. Groups whose members have no aggregate (a sum that overflows,
     values without order) are facts of `lacking(group...)`.
     """
 
@@ -77,7 +78,8 @@ class Stage:
 
         h(x, n) :- q(x), n = count : { p(x, _) }.
 
-    has one component, h, and three stages: the body of the count, its results, and h.
+    has one component, h, and two stages: the results of the count, and h. With a longer body of the aggregate there are
+    three: the substitutions of the body come first.
     """
 
     relations: frozenset[str]

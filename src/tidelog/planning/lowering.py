@@ -10,6 +10,7 @@ Never      : no choice of join order and no data.
     @body(x, y)  :- p(x, y).        @result(x, n) = count of @body grouped by x.
     h(x, n) :- q(x), @result(x, n).                h(x, 0) :- q(x), !@result(x, _).
 
+Where the facts of p have the groups first and the aggregated value last, as here, p stands for @body: there is no copy.
 A sum that has no value is no sum over nothing: its groups are facts of a further hidden relation, which the second rule
 negates, too. Rules that can be without a value get companions that find such instances (undefined.py).
 """
@@ -133,15 +134,27 @@ class _Lowering:
         text = canonical_text(Rule(head, body))
         name = f"@{aggregate.function}/{len(group)}: {text}"
         if name not in self.groups:
-            bodies = f"@of {name[1:]}"
-            self.groups[name] = GroupRule(key, name, aggregate.function, bodies, len(group), len(head.terms), source)
-            member = Rule(Atom(bodies, head.terms), body, name=key, place=rule.place)
-            self.add(member, source, aggregate.body)
+            itself = _itself(body, group, aggregate.value)
+            members = itself or Atom(f"@of {name[1:]}", head.terms)
+            arity = len(members.terms)
+            self.groups[name] = GroupRule(key, name, aggregate.function, members.relation, len(group), arity, source)
+            if itself is None:
+                self.add(Rule(members, body, name=key, place=rule.place), source, aggregate.body)
         return self.groups[name]
 
 
 def _aggregates(rule: Rule) -> list[Aggregate]:
     return [literal for literal in rule.body if isinstance(literal, Aggregate)]
+
+
+def _itself(body: Sequence[Literal], group: Sequence[Variable], value: Term | None) -> Atom | None:
+    """The one atom of an aggregate's body, if its facts are the substitutions: groups first, the value last."""
+    if len(body) != 1 or not isinstance(body[0], Atom):
+        return None
+    terms = body[0].terms
+    is_plain = all(isinstance(term, Variable) for term in terms) and len(set(terms)) == len(terms)
+    is_in_order = terms[: len(group)] == tuple(group) and (value is None or terms[-1:] == (value,))
+    return body[0] if is_plain and is_in_order else None
 
 
 def _positive(local: Iterable[Variable], body: Sequence[Literal]) -> tuple[Variable, ...]:

@@ -148,12 +148,17 @@ class LocalBackend:
             if limits.facts is not None or budget.watcher is not None:
                 budget.ask_facts(sum(relation.size for relation in self.store.relations.values()))
             if limits.bytes is not None:
-                budget.ask_bytes(self.store.nbytes)
+                ask_bytes(0, limits.bytes)
+
+        def ask_bytes(more: int, allowed: int) -> None:
+            if self.store.nbytes + more > allowed:
+                self.store.groups.forget()  # they can be made again
+            budget.ask_bytes(self.store.nbytes + more)
 
         def ask(weight: Callable[[], int]) -> None:
             budget.ask_time()
             if limits.bytes is not None:
-                budget.ask_bytes(self.store.nbytes + weight())
+                ask_bytes(weight(), limits.bytes)
 
         self.store.ask_budget = self.ask_arriving = ask_budget
         self.ask, self._budget = ask, budget
@@ -277,7 +282,7 @@ class LocalBackend:
         return visit(self, budget)
 
     def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
-        """Recompute everything from the explicit facts, and compare."""
+        """Recompute everything from the explicit facts, and compare; what is kept about large groups, too."""
         fresh = LocalBackend(LocalStore(self.store.dictionary))
         insert = {}
         for name, relation in self.store.relations.items():
@@ -292,6 +297,11 @@ class LocalBackend:
             missing, extra = self._compare(fresh, name)
             if len(missing) or len(extra):
                 found[name] = missing, extra
+        for name, rows in self.store.groups.claims():
+            unknown = row_lookups.rows_not_in(rows, self.store.relations[name], OLD)
+            if len(unknown) and name not in found:
+                tables = (LocalTable(some, rows.shape[1], self.store.dictionary) for some in (rows[:0], unknown))
+                found[name] = next(tables), next(tables)
         return found
 
     def _compare(self, other: LocalBackend, name: str) -> tuple[FactTable, FactTable]:

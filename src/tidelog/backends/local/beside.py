@@ -29,7 +29,7 @@ def beside(store: LocalStore) -> Iterator[None]:
     prepared, ask_budget, derivations = store.prepared, store.ask_budget, store.derivations.copy()
     store.prepared = {}
     try:
-        with store.catalogue.beside():
+        with store.catalogue.beside(), store.groups.beside():
             yield
     finally:
         store.prepared, store.ask_budget = prepared, ask_budget

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from tidelog.backends.local.bits.at_once import BitStages
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins import calls
-from tidelog.backends.local.joins.aggregates import regroup
+from tidelog.backends.local.joins.aggregates import Groups
 from tidelog.backends.local.joins.bundle import MOST_DRIVING
 from tidelog.backends.local.joins.executable import Executable
 from tidelog.backends.local.joins.preparation import NO_DRIVER, Preparation
@@ -58,7 +58,7 @@ class LocalStore:
         self.derivations = self._runner.derivations
         self.bits = BitStages(self.relations, self.relation, self.dictionary, self.derivations)
         self.prepared: dict[int, Preparation] = {}
-        self.counted = Counted()
+        self.counted, self.groups = Counted(), Groups(self.dictionary)
 
     # -- for the engine --------------------------------------------------------------------------------------------
 
@@ -115,7 +115,7 @@ class LocalStore:
     def clear(self) -> None:
         """Between transactions: forget every fact, count and plan, but no constant."""
         self.relations.clear()
-        self.prepared, self.counted = {}, Counted()
+        self.prepared, self.counted, self.groups = {}, Counted(), Groups(self.dictionary)
 
     def commit(self) -> None:
         """End the transaction: what is NOW becomes OLD. After an interrupt inside it, call it again to finish it."""
@@ -123,6 +123,7 @@ class LocalStore:
             drain()
         has_outgrown = self.catalogue.commit()
         self.counted.commit()
+        self.groups.commit()
         if has_outgrown:
             for prepared in self.prepared.values():
                 prepared.forget_if_outgrown()
@@ -131,15 +132,16 @@ class LocalStore:
         """Undo the transaction. After an interrupt inside it, `distrust` and call it again."""
         drain()
         self.counted.undo()
+        self.groups.undo()
         if self.catalogue.has_new:
             self.prepared.clear()
         self.catalogue.rollback()
         self.counted.follow()
 
     def distrust(self) -> None:
-        """After an interrupt: forget counts, rewrites and plans, which are made in many steps and can be made again."""
+        """After an interrupt: forget counts, ledgers, rewrites and plans: made in many steps, they can be made again."""
         drain()
-        self.prepared, self.counted = {}, Counted()
+        self.prepared, self.counted, self.groups = {}, Counted(), Groups(self.dictionary)
         self.catalogue.forget(is_of_rewrites)
         self.catalogue.stand_still()
         for relation in self.relations.values():
@@ -147,14 +149,15 @@ class LocalStore:
 
     def keep(self, stages: Iterable[Stage]) -> None:
         """Forget what is prepared for other stages than these."""
-        wanted = {id(stage) for stage in stages}
-        self.bits.keep(wanted)
+        wanted = {id(stage): stage for stage in stages}
+        self.bits.keep(set(wanted))
         self.prepared = {key: prepared for key, prepared in self.prepared.items() if key in wanted}
+        self.groups.keep({group.relation for stage in wanted.values() for group in stage.groups})
 
     @property
     def nbytes(self) -> int:
-        """The memory that facts, indexes, counts and constants take."""
-        more = sum(counts.nbytes for _, counts in self.counted) + self.bits.nbytes
+        """The memory that facts, indexes, counts, ledgers of groups and constants take."""
+        more = sum(counts.nbytes for _, counts in self.counted) + self.bits.nbytes + self.groups.nbytes
         return sum(relation.nbytes for relation in self.relations.values()) + more + self.dictionary.nbytes
 
     # -- sets of facts ---------------------------------------------------------------------------------------------
@@ -239,9 +242,8 @@ class LocalStore:
         for key, count in swept.hits:
             self.derivations[key, phase] += count
         self.ask_budget()
-        return (
-            (LocalFacts({name: swept.found}), LocalFacts({name: swept.driving}), swept.rounds) if swept.rounds else None
-        )
+        found, driving = LocalFacts({name: swept.found}), LocalFacts({name: swept.driving})
+        return (found, driving, swept.rounds) if swept.rounds else None
 
     def evaluate(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, heads: View, add: Mark, phase: str
@@ -293,7 +295,8 @@ class LocalStore:
         self.counted.start(relations)
 
     def stop_counting(self, relations: Iterable[str]) -> None:
-        """The counts of these relations are no longer true, and rewrites that were counted with them mean nothing."""
+        """The counts of these relations are no longer true; rewrites counted with them and ledgers mean nothing."""
+        self.groups.forget(relations)
         rewrites = list(filter(is_of_rewrites, self.counted.stop(relations)))
         if rewrites:
             self.mark(self.select(rewrites, ANY), remove=Mark.NOW | TRANSIENT)
@@ -354,13 +357,10 @@ class LocalStore:
         if self._supply.is_partial and rows is not None:
             groups = self.relations[rule.body_relation].rows[rows][:, : rule.group]
             self._supply.groups((rule.body_relation, rule.relation, rule.lacking), groups)
-        body = self.relation(rule.body_relation, rule.body_arity)
-        result, lacking = self.relation(rule.relation, rule.group + 1), self.relation(rule.lacking, rule.group)
-        if rows is None:
-            return NOTHING, NOTHING
-        insert, delete, looked_at = regroup(rule, body, rows, result, lacking, self.dictionary)
+        keeps = not self._supply.is_partial  # facts that are elsewhere come and go without a change
+        insert, delete, looked_at = self.groups.regroup(rule, rows, self.relation, keeps=keeps)
         self.derivations[rule.key, phase] += looked_at
-        return LocalFacts(insert), LocalFacts(delete)
+        return insert, delete
 
     # -- within ----------------------------------------------------------------------------------------------------
 
