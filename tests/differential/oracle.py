@@ -1,17 +1,17 @@
 """Recomputation, as short as it can be said: the law that every engine is held to.
 
-Idea      : stratum by stratum, apply every rule to everything until nothing is new.
+Idea      : component by component, apply every rule to everything until nothing is new.
 Invariant : the result depends on the state only, never on how it came about.
 Never     : no deltas, no indexes, nothing clever: whoever disagrees with this page is wrong.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tests.differential.case import State
-from tidelog.analysis.components import strata
-from tidelog.language.terms import Rule
+from tidelog.analysis.components import Component, components
+from tidelog.language.terms import Aggregate, Rule, atoms
 from tidelog.reference.evaluation import FactSet, GroundFact, instances, to_fact, uniform
 from tidelog.reference.undefined import without_value
 
@@ -23,11 +23,30 @@ def explicit(state: State) -> Iterator[GroundFact]:
 
 def model(state: State) -> FactSet:
     """Everything that follows from a state: its (stratified) model."""
-    levels = strata(state.rules)
     facts = FactSet(explicit(state))
-    for level in sorted(set(levels.values())):
-        _saturate([rule for rule in state.rules if levels[rule.head.relation] == level], facts)
+    for component in components(state.rules):
+        if _aggregates_itself(component):
+            facts = _improved(component.rules, facts)
+        else:
+            _saturate(component.rules, facts)
     return facts
+
+
+def _aggregates_itself(component: Component) -> bool:
+    literals = (literal for rule in component.rules for literal in rule.body if isinstance(literal, Aggregate))
+    return any(atom.relation in component.relations for literal in literals for atom, _ in atoms(literal))
+
+
+def _improved(rules: Sequence[Rule], below: FactSet) -> FactSet:
+    """A recursion through `min`: derive from the round before alone, until a round is like the one before."""
+    before = below
+    while True:
+        after = FactSet(below)
+        for rule in rules:
+            after.update([instance.head for instance in instances(rule, uniform(rule, before, before))])
+        if set(after) == set(before):
+            return after
+        before = after
 
 
 def lacks(state: State, facts: FactSet) -> int:
@@ -35,7 +54,7 @@ def lacks(state: State, facts: FactSet) -> int:
     return sum(map(len, without_value(state.rules, facts).values()))
 
 
-def _saturate(rules: list[Rule], facts: FactSet) -> None:
+def _saturate(rules: Sequence[Rule], facts: FactSet) -> None:
     size = -1
     while len(facts) != size:
         size = len(facts)

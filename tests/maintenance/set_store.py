@@ -166,15 +166,15 @@ class SetStore:
         self.mark(found, add=add)
         return found, exhausted
 
-    def regroup(self, rule: GroupRule, changed: Facts, phase: str) -> tuple[Facts, Facts]:
+    def regroup(self, rule: GroupRule, changed: Facts, phase: str, against: View = OLD) -> tuple[Facts, Facts]:
         groups = dict.fromkeys(fact[1][: rule.group] for fact in changed if fact[0] == rule.body_relation)
         insert: Facts = {}
         delete: Facts = {}
         for group in groups:
             bound = dict(enumerate(group))
             members = [fact[1] for fact in Filtered(self, NOW).matching(rule.body_relation, bound)]
-            before = dict.fromkeys(Filtered(self, OLD).matching(rule.relation, bound))
-            before |= dict.fromkeys(Filtered(self, OLD).matching(rule.lacking, bound))
+            before = dict.fromkeys(Filtered(self, against).matching(rule.relation, bound))
+            before |= dict.fromkeys(Filtered(self, against).matching(rule.lacking, bound))
             values = [from_key(member[-1]) if rule.function != "count" else 0 for member in members]
             result = aggregate(rule.function, values) if members else None
             after: Facts = {(rule.lacking, group): None} if members else {}

@@ -45,6 +45,12 @@ def maintain(task: Task[F], strategy: Strategy, store: BulkStore) -> None:
             pass
         else:
             return
+    if task.stage.groups:
+        raise PipelineError.of(
+            "E711",
+            f"component {task.stage.name} takes the best of its own values and is too large for the driver",
+            remedy="raise what the driver may hold and follow, or keep all facts in one process",
+        )
     if strategy.needs_counts:
         raise PipelineError.of(
             "E704",

@@ -32,7 +32,7 @@ class DRed(Strategy):
     def maintain(self, task: Task[F]) -> None:
         """DR1 to DR5 for one stage."""
         store = task.store
-        deleted = self._overdelete(task) if task.loses else store.nothing()
+        deleted = self.overdelete(task) if task.loses else store.nothing()
         rederived = store.nothing()
         if deleted:
             rederived = store.supported(task.surviving, deleted, UNCHANGED, "rederive")  # DR4
@@ -40,7 +40,7 @@ class DRed(Strategy):
         task.counters.add("rederived", len(rederived))
         insert(task, store.union([rederived, task.asserted], disjoint=True))  # DR5
 
-    def _overdelete(self, task: Task[F]) -> F:
+    def overdelete(self, task: Task[F]) -> F:
         """DR2, by rounds: a fact that goes in a round is still matched in that round, and never again."""
         store = task.store
         foreseen = store.restrict(task.foreseen, DOOMED)

@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar, cast
 from tidelog.changes.rule_costs import RuleCost
 from tidelog.maintenance.store import F, Passing, Store
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
-from tidelog.planning.views import Mark, Matching, View
+from tidelog.planning.views import OLD, Mark, Matching, View
 
 _IS_PROFILING: ContextVar[bool] = ContextVar("is_profiling", default=False)
 R = TypeVar("R")
@@ -109,10 +109,10 @@ class _ProfiledStore(Generic[F]):
         works = [(rule.key, partial(store.count_all, stage, [rule], *given)) for rule in rules]
         return store.union([self._noted((key, stage.name, phase), work)[0] for key, work in works])
 
-    def regroup(self, rule: GroupRule, changed: F, phase: str) -> tuple[F, F]:
+    def regroup(self, rule: GroupRule, changed: F, phase: str, against: View = OLD) -> tuple[F, F]:
         """As the store."""
         place = rule.key, f"an aggregate in {rule.source.head.relation}", phase
-        return self._noted(place, partial(self._store.regroup, rule, changed, phase))[0]
+        return self._noted(place, partial(self._store.regroup, rule, changed, phase, against))[0]
 
     def _new(self, place: tuple[str, str, str], work: Callable[[], F]) -> F:
         """Do work that gives new facts: every derivation beyond them was in vain."""

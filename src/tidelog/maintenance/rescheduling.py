@@ -76,6 +76,8 @@ def _replaced(
     found = {}
     for number, rules in come.items():
         stage = schedule.stages[number].stage
+        if stage.groups:
+            return None
         if len(stage.relations) > 1 and not losing.isdisjoint(stage.relations):
             return None
         kept = [rule for rule in stage.rules if rule.head.relation not in losing or rule.source in staying]

@@ -41,7 +41,7 @@ class Scheduled:
         recurring = sorted((rule for rule in stage.rules if own[rule]), key=own.__getitem__)
         return Scheduled(
             stage,
-            _positive(stage.rules) - stage.relations | {group.body_relation for group in stage.groups},
+            (_positive(stage.rules) | {group.body_relation for group in stage.groups}) - stage.relations,
             _negated(stage.rules),
             Stage(stage.relations, grounded, stage.groups, stage.is_recursive),
             Stage(stage.relations, tuple(recurring), stage.groups, stage.is_recursive),
@@ -51,6 +51,11 @@ class Scheduled:
     def begins_with(self) -> tuple[frozenset[str], ...]:
         """For each rule that reads relations below the stage only, its positive ones: it begins with one of them."""
         return tuple(frozenset(found) for rule in self.grounded.rules if (found := _positive([rule])))
+
+    @cached_property
+    def linked(self) -> Scheduled:
+        """The stage with a rule from members to best values in the place of each group rule (maintenance/optima.py)."""
+        return Scheduled.of(self.stage.linked)
 
     @cached_property
     def literals(self) -> int:

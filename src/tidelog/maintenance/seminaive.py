@@ -18,9 +18,9 @@ from tidelog.maintenance.versions import GAINED, GAINED_ABOVE, NEW_VERSION
 from tidelog.planning.views import Mark, View
 
 FRESH = View(outside=Mark.NOW | Mark.NEXT)
-_ABSENT = View(outside=Mark.NOW)
-_DRIVING = Mark.NOW | Mark.DELTA
-_PASSING = Passing(found=Mark.NEXT, add=_DRIVING, remove=Mark.NEXT, after=Mark.DELTA)
+ABSENT = View(outside=Mark.NOW)
+DRIVING = Mark.NOW | Mark.DELTA
+PASSING = Passing(found=Mark.NEXT, add=DRIVING, remove=Mark.NEXT, after=Mark.DELTA)
 
 
 def insert(task: Task[F], seeds: F) -> None:
@@ -28,17 +28,17 @@ def insert(task: Task[F], seeds: F) -> None:
     store = task.store
     if _is_beginning(task, len(seeds)) and derive_at_once(task):
         return
-    seeds = store.restrict(seeds, _ABSENT)
+    seeds = store.restrict(seeds, ABSENT)
     if any(task.gaining) or task.added or _mostly_new(task, len(seeds)):
-        store.mark(seeds, add=_DRIVING)
+        store.mark(seeds, add=DRIVING)
         add = Mark.NEXT if task.stage.is_recursive else Mark.NOW
-        found = [_first_round(task, seeds, add)]
+        found = [first_round(task, seeds, add)]
         if task.added:
             found.append(store.evaluate(task.stage, task.added, NEW_VERSION, FRESH, add, "insert"))
         store.mark(seeds, remove=Mark.DELTA)
         saturate(task, store.union(found, disjoint=True), "insert")
     elif task.stage.is_recursive:
-        heads = sweep(task, task.stage, seeds, GAINED_ABOVE, FRESH, _PASSING, "insert")
+        heads = sweep(task, task.stage, seeds, GAINED_ABOVE, FRESH, PASSING, "insert")
         task.counters.add("inserted", len(heads))
     else:
         store.mark(seeds, add=Mark.NOW)
@@ -48,13 +48,14 @@ def saturate(task: Task[F], found: F, phase: str) -> None:
     """Derive round by round what follows from the facts found: they are NEXT in a recursive stage, NOW in another."""
     task.counters.add("inserted", len(found))
     if task.stage.is_recursive:
-        heads = sweep(task, task.stage, found, GAINED_ABOVE, FRESH, _PASSING, phase)
+        heads = sweep(task, task.stage, found, GAINED_ABOVE, FRESH, PASSING, phase)
         task.counters.add("inserted", len(heads))
     elif found:
         task.round(len(found))
 
 
-def _first_round(task: Task[F], seeds: F, add: Mark) -> F:
+def first_round(task: Task[F], seeds: F, add: Mark) -> F:
+    """What the changes below give, and the seeds, which drive already."""
     store = task.store
     driving, blocking = task.gaining
     if not (driving or blocking or (seeds and task.stage.is_recursive)):

@@ -29,7 +29,7 @@ from typing import Protocol, TypeVar
 
 from tidelog.maintenance.prices import Prices
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
-from tidelog.planning.views import NO_MARKS, Mark, Matching, View
+from tidelog.planning.views import NO_MARKS, OLD, Mark, Matching, View
 
 
 class Facts(Protocol):
@@ -248,7 +248,7 @@ class Store(Protocol[F]):
 
     # -- aggregates --------------------------------------------------------------------------------------------------
 
-    def regroup(self, rule: GroupRule, changed: F, phase: str) -> tuple[F, F]:
+    def regroup(self, rule: GroupRule, changed: F, phase: str, against: View = OLD) -> tuple[F, F]:
         """The aggregate facts to insert and to delete, given the body facts that changed: touches only their groups.
 
         Every body fact of these groups that is in one of the views OLD and NOW only is among the changed ones, so that
@@ -256,4 +256,5 @@ class Store(Protocol[F]):
         Both results hold facts of the rule's own relation and of that of its groups without a value.
         The body relation is read in the view NOW; results are compared with the aggregate facts in the view OLD.
         Both results carry no new marks.
+        With another view in `against` results are compared with the aggregate facts in that view, any number of times.
         """

@@ -65,6 +65,12 @@ class Task(Generic[F]):
         """The keys of the stage's rules, removed ones included."""
         return self.scheduled.keys.union(rule.key for rule in self.removed)
 
+    @property
+    def linked(self) -> Task[F]:
+        """The same task for the linked stage. Look-ahead, which does not know it, has foreseen nothing for it."""
+        foreseen, looked_ahead = self.store.nothing(), frozenset[str]()
+        return replace(self, scheduled=self.scheduled.linked, foreseen=foreseen, looked_ahead=looked_ahead)
+
     @cached_property
     def surviving(self) -> Stage:
         """The stage without the added rules: only instances of rules that it had before can be lost."""

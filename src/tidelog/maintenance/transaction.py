@@ -24,6 +24,7 @@ from tidelog.maintenance.counters import Counters
 from tidelog.maintenance.dred import DRed
 from tidelog.maintenance.joining import Joining, Pair, TurnBackError, go_back
 from tidelog.maintenance.marking import Foreseen
+from tidelog.maintenance.optima import Optima
 from tidelog.maintenance.schedule import RuleChange, Schedule, Scheduled
 from tidelog.maintenance.store import F, Store
 from tidelog.maintenance.task import Strategy, Task
@@ -261,10 +262,13 @@ class _Run(Generic[F]):
         self.outcome.deleted.pop(relation, None)
 
     def _visit(self, scheduled: Scheduled) -> None:
-        if scheduled.stage.groups:
-            self._regroup(scheduled.stage)
+        stage = scheduled.stage
+        if stage.groups and not stage.rules:
+            self._regroup(stage)
         else:
             task, strategy = self._task(scheduled), self.strategy
+            if stage.groups:
+                strategy = Optima(anew=not stage.relations.isdisjoint(self.ruled))
             if scheduled.stage.finds_undefined:
                 task.counters, task.budget, strategy = Counters(), self.budget.without_rounds(), _SIMPLE
             if not strategy.keeps_counts:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tidelog.language.terms import Atom, Comparison, Negation, Rule
+from tidelog.language.terms import Atom, Comparison, Negation, Rule, Variable
 
 BodyLiteral = Atom | Negation | Comparison
 UNDEFINED_PREFIX = "@undefined"
@@ -74,7 +74,8 @@ class GroupRule:
 class Stage:
     """What is maintained in one step: mutually recursive relations with all the lowered rules that derive them.
 
-    A stage holds either ordinary rules or one group rule (`groups`), never both. For example,
+    A stage holds either ordinary rules or one group rule (`groups`), unless a recursion takes the least or greatest of
+    its own values: then it holds both, and `is_strict` says what analysis/optima.py means by it. For example,
 
         h(x, n) :- q(x), n = count : { p(x, _) }.
 
@@ -86,6 +87,12 @@ class Stage:
     rules: tuple[LoweredRule, ...]
     groups: tuple[GroupRule, ...]
     is_recursive: bool
+    is_strict: bool = True
+
+    @cached_property
+    def linked(self) -> Stage:
+        """The stage with `best(group, value) :- member(group, ..., value)` in the place of each group rule."""
+        return replace(self, rules=(*self.rules, *map(_link, self.groups)), groups=())
 
     @cached_property
     def alone(self) -> tuple[Stage, ...]:
@@ -100,13 +107,19 @@ class Stage:
     @cached_property
     def name(self) -> str:
         """The component in the user's words, for messages: its relations; of a stage of ours the relation it serves."""
-        relations = [relation for relation in self.relations if not is_of_rewrites(relation)]
-        if not any(map(is_hidden, relations)):
-            return ", ".join(sorted(relations))
+        visible = [relation for relation in self.relations if not is_hidden(relation)]
+        if visible:
+            return ", ".join(sorted(visible))
         rules = [rule for rule in self.rules if not is_of_rewrites(rule.head.relation)]
         sources = {*(rule.source for rule in rules), *(group.source for group in self.groups)}
         what = "missing values" if self.finds_undefined else "an aggregate"
         return f"{what} in {', '.join(sorted({source.head.relation for source in sources}))}"
+
+
+def _link(group: GroupRule) -> LoweredRule:
+    member = tuple(Variable(f"_:member{at}") for at in range(group.body_arity))
+    best = Atom(group.relation, (*member[: group.group], member[-1]))
+    return LoweredRule(group.key, best, (Atom(group.body_relation, member),), group.source)
 
 
 def is_hidden(relation: str) -> bool:

@@ -26,6 +26,7 @@ from tidelog.analysis.components import components
 from tidelog.analysis.flat_rules import flattened
 from tidelog.analysis.group_binders import closing_literals
 from tidelog.analysis.grouping import group_variables
+from tidelog.analysis.optima import takes_optima, verdict
 from tidelog.language.printer import canonical_text, rule_key
 from tidelog.language.terms import (
     Aggregate,
@@ -39,7 +40,7 @@ from tidelog.language.terms import (
     Variable,
     variables,
 )
-from tidelog.planning.lowered import BodyLiteral, GroupRule, LoweredRule, Stage
+from tidelog.planning.lowered import BodyLiteral, GroupRule, LoweredRule, Stage, is_hidden
 from tidelog.planning.undefined import Options, undefined_rules
 
 _DEFAULTS = {"count": 0, "sum": 0}
@@ -87,6 +88,15 @@ class _Lowering:
             for component in components(self._user_rules)
             for relation in component.relations
         }
+
+    @cached_property
+    def strict(self) -> set[str]:
+        """The relations whose recursion through `min` or `max` is strict (analysis/optima.py), and all of ours."""
+        found = {*self.groups, *(rule.head.relation for rule in self.rules if is_hidden(rule.head.relation))}
+        for component in components(self._user_rules):
+            if component.is_recursive and takes_optima(component) and verdict(component).is_strict:
+                found |= component.relations
+        return found
 
     def add(self, rule: Rule, source: Rule | None = None, counted: Sequence[Literal] | None = None) -> None:
         """Lower one rule: of the user, or of ours for the body of an aggregate in the user's rule `source`.
@@ -187,7 +197,8 @@ def _stages(lowering: _Lowering) -> Iterator[Stage]:
         groups = tuple(lowering.groups[name] for name in sorted(component.relations) if name in lowering.groups)
         if lacking.isdisjoint(component.relations):
             relations = component.relations.union(group.lacking for group in groups)
-            yield Stage(frozenset(relations), rules, groups, component.is_recursive)
+            is_strict = not (rules and groups) or component.relations <= lowering.strict
+            yield Stage(frozenset(relations), rules, groups, component.is_recursive, is_strict)
 
 
 def _arities(lowering: _Lowering) -> dict[str, int]:

@@ -104,7 +104,7 @@ class Algorithm(ABC):
 
     def refuse(self, rules: tuple[Rule, ...]) -> None:
         """Raise if the algorithm cannot maintain these rules."""
-        found = list(problems(Program(rules=rules)))
+        found = list(problems(Program(rules=rules), allows_optima=False))
         if found:
             raise ProgramError(found)
 

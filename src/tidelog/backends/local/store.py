@@ -107,11 +107,6 @@ class LocalStore:
         relation.mark(rows, NO_MARKS, Mark.CANDIDATE)
         return LocalFacts({name: rows})
 
-    @property
-    def has_new_relations(self) -> bool:
-        """Whether this transaction has made relations, which a rollback takes away."""
-        return self.catalogue.has_new
-
     def clear(self) -> None:
         """Between transactions: forget every fact, count and plan, but no constant."""
         self.relations.clear()
@@ -351,16 +346,18 @@ class LocalStore:
         for name, rows in facts.parts.items():
             self.counted.rank(self.relations[name], rows, round_number)
 
-    def regroup(self, rule: GroupRule, changed: LocalFacts, phase: str) -> tuple[LocalFacts, LocalFacts]:
+    def regroup(
+        self, rule: GroupRule, changed: LocalFacts, phase: str, against: View = OLD
+    ) -> tuple[LocalFacts, LocalFacts]:
         """The aggregate facts to insert and to delete, given the body facts that changed."""
         rows = changed.parts.get(rule.body_relation)
         if self._supply.is_partial and rows is not None:
             groups = self.relations[rule.body_relation].rows[rows][:, : rule.group]
             self._supply.groups((rule.body_relation, rule.relation, rule.lacking), groups)
-        keeps = not self._supply.is_partial  # facts that are elsewhere come and go without a change
-        insert, delete, looked_at = self.groups.regroup(rule, rows, self.relation, keeps=keeps)
+        keeps = not self._supply.is_partial
+        come, gone, looked_at = self.groups.regroup(rule, rows, self.relation, against, keeps=keeps)
         self.derivations[rule.key, phase] += looked_at
-        return insert, delete
+        return come, gone
 
     # -- within ----------------------------------------------------------------------------------------------------
 

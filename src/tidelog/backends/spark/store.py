@@ -41,7 +41,7 @@ from tidelog.backends.spark.values.constants import Constants, MovedError
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.store import Passing
 from tidelog.planning.lowered import GroupRule, Stage
-from tidelog.planning.views import INSERTED, NO_MARKS, Mark, Matching, View
+from tidelog.planning.views import INSERTED, NO_MARKS, OLD, Mark, Matching, View
 
 
 class SparkFacts:
@@ -207,13 +207,14 @@ class SparkStore:
         """Give the facts a rank, or none."""
         self.near.rank(self._small(facts), round_number)
 
-    def regroup(self, rule: GroupRule, changed: Facts, phase: str) -> tuple[Facts, Facts]:
+    def regroup(self, rule: GroupRule, changed: Facts, phase: str, against: View = OLD) -> tuple[Facts, Facts]:
         """See the protocol; the groups of a large relation are all computed anew."""
         if not self.bulk.is_large([rule.body_relation, rule.relation, rule.lacking]):
             try:
-                return self.near.regroup(rule, self._small(changed), phase)
+                return self.near.regroup(rule, self._small(changed), phase, against)
             except TooLargeError:
-                pass
+                if against is not OLD:
+                    raise
         kept = self.constants.settled(lambda: self._grouped(rule))
         result = F.col(f"c{rule.group}")
         parts = {rule.relation: kept.where(result.isNotNull())}
@@ -290,7 +291,7 @@ class SparkStore:
     def rollback(self) -> None:
         """Undo the transaction; relations that came to the driver during it are gone from there."""
         self.large.release()
-        self.supply.is_spoiled |= self.near.has_new_relations
+        self.supply.is_spoiled |= self.near.catalogue.has_new
         self.near.rollback()
 
     def forget(self) -> None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
 
 import numpy as np
 
@@ -95,30 +96,39 @@ class Groups:
     # -- regrouping ------------------------------------------------------------------------------------------------
 
     def regroup(
-        self, rule: GroupRule, changed: Array | None, relation: Callable[[str, int], Relation], *, keeps: bool
+        self,
+        rule: GroupRule,
+        changed: Array | None,
+        relation: Callable[[str, int], Relation],
+        against: View = OLD,
+        *,
+        keeps: bool,
     ) -> tuple[LocalFacts, LocalFacts, int]:
         """The facts to insert and to delete, of results and of groups without one, and the number of groups.
 
         Among `changed` is every fact of its groups that is in one of the versions OLD and NOW only. `keeps` says
-        whether ledgers may be kept.
+        whether ledgers may be kept: not where facts come from elsewhere, and go again, without a change. Ledgers
+        compare versions; results `against` another view are found without them.
         """
         body = relation(rule.body_relation, rule.body_arity)
         result, lacking = relation(rule.relation, rule.group + 1), relation(rule.lacking, rule.group)
         if changed is None:
             return NOTHING, NOTHING, 0
         table = body.rows.take(changed, axis=0)
-        ledgers = self._ledgers.get(rule.relation)
+        ledgers = self._ledgers.get(rule.relation) if against is OLD else None
         if ledgers and len(changed) == 1:
             single = self._of_one(rule, table[0].tolist(), int(body.marks[changed[0]]), (result, lacking))
             if single is not None:
                 return *single, 1
         groups = distinct_rows(table[:, : rule.group])
-        task = _Regrouping(rule, body, result, lacking, groups, table, changed)
+        task = _Regrouping(rule, body, (result, lacking), groups, table, changed, against)
         if ledgers:
             self._from_ledgers(task)
         waiting = np.flatnonzero(task.after == _UNKNOWN)
         if len(waiting):
-            self._read(task, waiting, keeps=keeps)
+            if against is not OLD:
+                waiting = self._only_better(task)
+            self._read(task, waiting, keeps=keeps and against is OLD)
         insert, delete = task.facts()
         return insert, delete, len(groups)
 
@@ -176,6 +186,21 @@ class Groups:
             if len(chosen) * _FEW <= sizes[at] and task.before[number] != _NO_FACT:
                 self._open(task, number, ids[starts[at] : starts[at] + sizes[at]], chosen)
 
+    def _only_better(self, task: _Regrouping) -> Array:
+        """Where members only came, the best of these and of the result before (`min`, `max`); the other groups."""
+        task.before[:] = task.stored(task.groups)
+        order, bounds = task.order
+        stays = np.minimum.reduceat(task.is_now[order], bounds[:-1]) & (task.before >= 0)
+        number = np.repeat(np.arange(len(task.groups)), np.diff(bounds))
+        chosen = stays[number]
+        owners = np.concatenate([number[chosen], np.flatnonzero(stays)])
+        ids = np.concatenate([task.values(order[chosen]), task.before[stays]])
+        by_owner = np.argsort(owners, kind="stable")
+        occupied, starts = _runs(owners[by_owner])
+        found = functions.aggregate(self._dictionary, task.rule.function, np.ascontiguousarray(ids[by_owner]), starts)
+        task.after[occupied] = found
+        return np.flatnonzero(~stays)
+
     def _open(self, task: _Regrouping, number: int, ids: Array, chosen: Array) -> None:
         made, key = ledger(task.rule.function, self._dictionary), tuple(task.groups[number].tolist())
         if made.open(ids, task.values(chosen), task.signs(chosen)):
@@ -200,16 +225,16 @@ class _Regrouping:
         self,
         rule: GroupRule,
         body: Relation,
-        result: Relation,
-        lacking: Relation,
+        relations: tuple[Relation, Relation],
         groups: Array,
         table: Array,
         changed: Array,
+        against: View,
     ) -> None:
         self.rule, self.body, self.groups = rule, body, groups
-        self._result, self._lacking = result, lacking
+        self._result, self._lacking = relations
+        self._against = against
         self._table, self._changed = table, changed
-        self._order: tuple[Array, Array] | None = None
         self.before, self.after = np.full(len(groups), _NO_FACT, np.int32), np.full(len(groups), _UNKNOWN, np.int32)
 
     def known(self, ledgers: dict[Key, Ledger]) -> Iterator[tuple[int, Key]]:
@@ -230,18 +255,28 @@ class _Regrouping:
         """Which of the changed facts are of a group."""
         if len(self.groups) == 1:
             return np.arange(len(self._changed))
-        if self._order is None:
-            width = self.rule.group
-            order = np.lexsort(self._table[:, :width].T[::-1])
-            ordered = self._table[order][:, :width]
-            starts = np.flatnonzero(np.concatenate([[True], np.any(ordered[1:] != ordered[:-1], axis=1)]))
-            self._order = order, np.append(starts, len(order))
-        order, bounds = self._order
+        order, bounds = self.order
         return np.asarray(order[bounds[number] : bounds[number + 1]])
+
+    @cached_property
+    def order(self) -> tuple[Array, Array]:
+        """The changed facts group by group, and where each group begins."""
+        width = self.rule.group
+        if not width:
+            return np.arange(len(self._changed)), np.array([0, len(self._changed)])
+        order = np.lexsort(self._table[:, :width].T[::-1])
+        ordered = self._table[order][:, :width]
+        starts = np.flatnonzero(np.concatenate([[True], np.any(ordered[1:] != ordered[:-1], axis=1)]))
+        return order, np.append(starts, len(order))
 
     def values(self, chosen: Array) -> Array:
         """The aggregated constants of changed facts."""
         return np.ascontiguousarray(self._table[chosen, self.body.arity - 1])
+
+    @property
+    def is_now(self) -> Array:
+        """Which of the changed facts are NOW."""
+        return np.asarray((self.body.marks[self._changed] & _NOW) != 0)
 
     def signs(self, chosen: Array) -> Array:
         """1 for facts that came, -1 for those that went, 0 for those that stay."""
@@ -249,18 +284,18 @@ class _Regrouping:
         return np.asarray(np.subtract((marks & _NOW) != 0, (marks & _OLD) != 0, dtype=np.int8))
 
     def stored(self, groups: Array) -> Array:
-        """The results of groups in the version OLD."""
+        """The results of groups before."""
         found = np.full(len(groups), _NO_FACT, np.int32)
-        rows, owners = lookup(self._result, groups, OLD)
+        rows, owners = lookup(self._result, groups, self._against)
         found[owners] = self._result.rows[rows, self.rule.group]
         if self._lacking.alive:
-            found[lookup(self._lacking, groups, OLD)[1]] = functions.NO_VALUE
+            found[lookup(self._lacking, groups, self._against)[1]] = functions.NO_VALUE
         return found
 
     def facts(self) -> tuple[LocalFacts, LocalFacts]:
         """What comes and what goes."""
         differs = self.before != self.after
-        insert, delete = self._rows(differs, self.after, None), self._rows(differs, self.before, OLD)
+        insert, delete = self._rows(differs, self.after, None), self._rows(differs, self.before, self._against)
         return LocalFacts(insert), LocalFacts(delete)
 
     def _rows(self, differs: Array, results: Array, view: View | None) -> dict[str, Array]:

@@ -1,0 +1,137 @@
+"""Recursion through `min` and `max`.
+
+Idea       : the best value of a group is a fact that is replaced when a better one is derived. Insertion goes on round
+             by round until no value gets better; what stood on replaced values is then taken away, unless it is derived
+             from those that stay. A deletion first takes away every best value that may have lost its support, and
+             everything that stands on it; then the best of what is left is where insertion begins.
+Source     : the fixpoint is that of Ross, Sagiv 1992; deletion is DRed's, with values (compare Ramalingam, Reps 1996).
+Invariant  : afterwards every best value is the best of its group's members, and every fact follows from the best
+             values: the least fixpoint in the order of values. That needs monotone rules (analysis/optima.py).
+Cost       : grows with the instances that contain a value which is replaced, taken away or new.
+Departures : a deletion follows best values only if the component is strict, because then a best value stands on best
+             values. In another component, and when rules of it change, everything is derived anew.
+"""
+
+from __future__ import annotations
+
+from tidelog.errors import BudgetError, EvaluationError
+from tidelog.maintenance.dred import DRed
+from tidelog.maintenance.rounds import sweep
+from tidelog.maintenance.seminaive import ABSENT, DRIVING, FRESH, PASSING, first_round
+from tidelog.maintenance.store import F
+from tidelog.maintenance.task import Strategy, Task
+from tidelog.maintenance.versions import GAINED_ABOVE, NEW_VERSION, UNCHANGED
+from tidelog.planning.views import NOW, Mark, Matching, View
+
+REPLACED = Mark.DISPROVED
+"""A best value that a better one has replaced; it is NOW until what stands on it is taken away."""
+_CURRENT = View(Mark.NOW, REPLACED)
+_GAINED = Matching(View(Mark.NOW, REPLACED | Mark.DELTA), _CURRENT, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
+_STOOD = Matching(View(Mark.NOW, Mark.DELTA), NOW, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
+_FALLING = View(Mark.NOW, Mark.EXPLICIT | Mark.DELTA | Mark.NEXT)
+_SLACK = 64
+"""Rounds that a component may take beyond what its groups explain."""
+
+
+class Optima(Strategy):
+    """Follows best values; used for every strategy that a user chooses."""
+
+    name = "optima"
+
+    def __init__(self, *, anew: bool = False) -> None:
+        self._anew = anew
+
+    def maintain(self, task: Task[F]) -> None:
+        """Take away what may not hold, improve until nothing gets better, and clear up."""
+        store, linked = task.store, task.linked
+        if self._anew or (linked.loses and not task.stage.is_strict):
+            touched, found = self._start_over(task)
+        else:
+            touched, found = self._go_on(task, linked)
+        self._clear_up(task, self._improve(task, touched, found))
+        store.mark(store.touched(task.stage.relations, View(REPLACED)), remove=REPLACED)
+
+    def _start_over(self, task: Task[F]) -> tuple[F, F]:
+        """From nothing but explicit facts on: these, and what follows from them in one round."""
+        store, relations = task.store, task.stage.relations
+        store.mark(store.select(relations, NOW), remove=Mark.NOW)
+        explicit = store.select(relations, View(Mark.EXPLICIT))
+        store.mark(explicit, add=Mark.NOW)
+        task.round()
+        return explicit, store.evaluate(task.stage, task.stage.rules, NEW_VERSION, FRESH, Mark.NEXT, "evaluate")
+
+    def _go_on(self, task: Task[F], linked: Task[F]) -> tuple[F, F]:
+        """From the last version on: the facts that went or came at once, and what follows from these in one round."""
+        store = task.store
+        gone = DRed().overdelete(linked) if linked.loses else store.nothing()
+        derived = store.of(gone, {rule.head.relation for rule in task.stage.rules})  # best values have no rule
+        rederived = store.supported(task.stage, derived, UNCHANGED, "rederive") if derived else derived
+        task.counters.add("overdeleted", len(gone))
+        task.counters.add("rederived", len(rederived))
+        seeds = store.restrict(store.union([rederived, task.asserted]), ABSENT)
+        store.mark(seeds, add=DRIVING)
+        found = first_round(task, seeds, Mark.NEXT)
+        store.mark(seeds, remove=Mark.DELTA)
+        return store.union([gone, seeds]), found
+
+    def _improve(self, task: Task[F], touched: F, found: F) -> F:
+        """Derive round by round until no value gets better; the values that were replaced."""
+        store, nothing = task.store, task.store.nothing()
+        replaced, rounds = [nothing], 0
+        groups = sum(store.size(group.relation) for group in task.stage.groups)
+        while True:
+            store.mark(found, add=DRIVING, remove=Mark.NEXT)
+            better, worse = self._regroup(task, store.union([touched, found]))
+            driving, touched = store.union([found, better], disjoint=True), nothing
+            replaced.append(worse)
+            if not driving:
+                return store.union(replaced)
+            groups, rounds = groups + len(better) - len(worse), rounds + 1
+            if task.stage.is_strict and rounds > _SLACK + (groups + 1) * len(task.stage.relations):
+                raise BudgetError.of(
+                    "E409",
+                    f"values of {task.stage.name} get better for ever: a cycle makes each of them better",
+                    remedy="let no cycle have a negative weight, or a positive one where max is taken",
+                )
+            task.round(len(driving))
+            task.counters.add("inserted", len(driving))
+            found = store.derive(task.stage, driving, nothing, _GAINED, FRESH, Mark.NEXT, "insert")
+            store.mark(driving, remove=Mark.DELTA)
+
+    def _regroup(self, task: Task[F], changed: F) -> tuple[F, F]:
+        """The best values that come and that are replaced, given members that came or went."""
+        store = task.store
+        came, went = [store.nothing()], [store.nothing()]
+        for group in task.stage.groups:
+            members = store.of(changed, [group.body_relation])
+            if not members:
+                continue
+            better, worse = store.regroup(group, members, "group", against=_CURRENT)
+            if store.of(better, [group.lacking]):
+                raise EvaluationError.of(
+                    "E503",
+                    f"{group.function} in {group.source.head.relation} meets values that have no order",
+                    remedy="compare numbers with numbers and symbols with symbols",
+                )
+            store.mark(better, add=DRIVING)
+            store.mark(worse, add=REPLACED)
+            came.append(better)
+            went.append(worse)
+        return store.union(came), store.union(went)
+
+    def _clear_up(self, task: Task[F], replaced: F) -> None:
+        """Take away what stood on replaced values only."""
+        store, going, fallen = task.store, replaced, [task.store.nothing()]
+        while going:
+            task.round(len(going))
+            store.mark(going, add=Mark.DELTA, remove=Mark.NEXT)
+            heads = store.derive(task.stage, going, store.nothing(), _STOOD, _FALLING, Mark.NEXT, "overdelete")
+            store.mark(going, remove=Mark.NOW | Mark.DELTA)
+            fallen.append(heads)
+            going = heads
+        gone = store.union(fallen, disjoint=True)
+        if gone:
+            stays = store.supported(task.stage, gone, NEW_VERSION, "rederive")
+            task.counters.add("overdeleted", len(gone))
+            task.counters.add("rederived", len(stays))
+            sweep(task, task.stage, stays, GAINED_ABOVE, FRESH, PASSING, "rederive")
