@@ -41,13 +41,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("microseconds")
     print(f"{'members':>10} {'aggregate':>10} {'one fact':>10} {'more':>8} {'extreme':>10} {'more':>8}")
     for size in chosen.sizes:
-        without = measured(_WITHOUT, size, chosen.strategy, clock, floats=chosen.floats)
-        for aggregate in (_WITHOUT, *chosen.aggregates):
-            found = without
-            if aggregate != _WITHOUT:
-                found = measured(aggregate, size, chosen.strategy, clock, floats=chosen.floats)
-            cells = (f"{one:10.0f} {one - other:8.0f}" for one, other in zip(found, without))
+        without = Group(_WITHOUT, size, chosen.strategy, floats=chosen.floats)
+        for aggregate in chosen.aggregates:
+            group = Group(aggregate, size, chosen.strategy, floats=chosen.floats)
+            cells = []
+            for is_extreme in (False, True):
+                other, one = compared([without, group], clock, is_extreme=is_extreme)
+                cells.append(f"{one:10.0f} {one - other:8.0f}")
             print(f"{size:10,} {aggregate:>10} {' '.join(cells)}", flush=True)
+            group.engine.close()
 
 
 def program(aggregate: str) -> str:
@@ -59,34 +61,38 @@ def program(aggregate: str) -> str:
     return f"result(g, n) :- group(g), n = {aggregate} v : {{ member(g, _i, v) }}."
 
 
-def measured(aggregate: str, size: int, strategy: str, clock: Clock, *, floats: bool) -> tuple[float, float]:
-    """The median microseconds of an update of one fact in the middle, and of one that is the new extreme."""
-    engine = tl.Engine(program(aggregate), strategy=strategy)
-    kind = pa.float64() if floats else pa.int64()
-    numbers = pa.array(range(size), pa.int64())
-    members = {"c1": pa.repeat("g", size), "c2": numbers, "c3": pa.array(random.sample(range(size), size)).cast(kind)}
-    engine.apply(insert={"group": [("g",)], "member": pa.table(members)})
-    middle = [size // 2 + step for step in range(_WARM + _ROUNDS)]
-    if aggregate == "min":
-        extreme = [-1 - step for step in range(_WARM + _ROUNDS)]
-    else:
-        extreme = [size + step for step in range(_WARM + _ROUNDS)]
-    given = [[float(one) if floats else one for one in values] for values in (middle, extreme)]
-    found = [_updates(engine, size, values, clock) for values in given]
-    engine.close()
-    return found[0], found[1]
+class Group:
+    """An engine with one large group."""
 
+    def __init__(self, aggregate: str, size: int, strategy: str, *, floats: bool) -> None:
+        self.aggregate, self.size, self.floats = aggregate, size, floats
+        self.engine = tl.Engine(program(aggregate), strategy=strategy)
+        kind = pa.float64() if floats else pa.int64()
+        values = pa.array(random.sample(range(size), size)).cast(kind)
+        members = {"c1": pa.repeat("g", size), "c2": pa.array(range(size), pa.int64()), "c3": values}
+        self.engine.apply(insert={"group": [("g",)], "member": pa.table(members)})
 
-def _updates(engine: tl.Engine, size: int, values: Sequence[float], clock: Clock) -> float:
-    """The median microseconds of an insertion and a deletion of one fact."""
-    taken = []
-    for step, value in enumerate(values):
-        fact = [("g", size + step, value)]
+    def update(self, step: int, clock: Clock, *, is_extreme: bool) -> list[float]:
+        """How long one fact takes to come, and to go again."""
+        value: float = self.size // 2 + step
+        if is_extreme:
+            value = -1 - step if self.aggregate == "min" else self.size + step
+        fact = [("g", self.size + step, float(value) if self.floats else value)]
+        taken = []
         for update in ({"insert": {"member": fact}}, {"delete": {"member": fact}}):
             begun = clock()
-            engine.apply(**update)
+            self.engine.apply(**update)
             taken.append(clock() - begun)
-    return median(taken[2 * _WARM :]) * 1e6
+        return taken
+
+
+def compared(groups: Sequence[Group], clock: Clock, *, is_extreme: bool) -> list[float]:
+    """The median microseconds of an update of one fact; engines take turns, so that all meet the same noise."""
+    taken: list[list[float]] = [[] for _ in groups]
+    for step in range(_WARM + _ROUNDS):
+        for one, times in zip(groups, taken):
+            times.extend(one.update(step, clock, is_extreme=is_extreme))
+    return [median(times[2 * _WARM :]) * 1e6 for times in taken]
 
 
 if __name__ == "__main__":

@@ -124,10 +124,8 @@ class Groups:
         task = _Regrouping(rule, body, (result, lacking), groups, table, changed, against)
         if ledgers:
             self._from_ledgers(task)
-        waiting = np.flatnonzero(task.after == _UNKNOWN)
+        waiting = np.flatnonzero(task.after == _UNKNOWN) if against is OLD else self._only_better(task)
         if len(waiting):
-            if against is not OLD:
-                waiting = self._only_better(task)
             self._read(task, waiting, keeps=keeps and against is OLD)
         insert, delete = task.facts()
         return insert, delete, len(groups)
