@@ -134,7 +134,7 @@ class LocalStore:
         self.counted.follow()
 
     def distrust(self) -> None:
-        """After an interrupt: forget counts, ledgers, rewrites and plans: made in many steps, they can be made again."""
+        """After an interrupt: forget counts, ledgers, rewrites and plans: they can be made again."""
         drain()
         self.prepared, self.counted, self.groups = {}, Counted(), Groups(self.dictionary)
         self.catalogue.forget(is_of_rewrites)
