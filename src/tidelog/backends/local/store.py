@@ -46,8 +46,7 @@ class LocalStore:
     prices: Prices = LOCAL_PRICES
     journeys = 0
     """All facts are here."""
-    bulk: BulkStore | None = None
-    """Nothing is too large."""
+    bulk: BulkStore | None = None  # nothing is too large
 
     def __init__(self, dictionary: Dictionary | None = None, supply: Supply = ALL_HERE) -> None:
         self.dictionary = Dictionary() if dictionary is None else dictionary
@@ -237,8 +236,8 @@ class LocalStore:
         for key, count in swept.hits:
             self.derivations[key, phase] += count
         self.ask_budget()
-        found, driving = LocalFacts({name: swept.found}), LocalFacts({name: swept.driving})
-        return (found, driving, swept.rounds) if swept.rounds else None
+        parts = LocalFacts({name: swept.found}), LocalFacts({name: swept.driving})
+        return (*parts, swept.rounds) if swept.rounds else None
 
     def evaluate(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, heads: View, add: Mark, phase: str
@@ -354,8 +353,7 @@ class LocalStore:
         if self._supply.is_partial and rows is not None:
             groups = self.relations[rule.body_relation].rows[rows][:, : rule.group]
             self._supply.groups((rule.body_relation, rule.relation, rule.lacking), groups)
-        keeps = not self._supply.is_partial
-        come, gone, looked_at = self.groups.regroup(rule, rows, self.relation, against, keeps=keeps)
+        come, gone, looked_at = self.groups.regroup(rule, rows, self.relation, against, not self._supply.is_partial)
         self.derivations[rule.key, phase] += looked_at
         return come, gone
 

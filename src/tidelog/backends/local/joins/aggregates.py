@@ -100,8 +100,7 @@ class Groups:
         rule: GroupRule,
         changed: Array | None,
         relation: Callable[[str, int], Relation],
-        against: View = OLD,
-        *,
+        against: View,
         keeps: bool,
     ) -> tuple[LocalFacts, LocalFacts, int]:
         """The facts to insert and to delete, of results and of groups without one, and the number of groups.
