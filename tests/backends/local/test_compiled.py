@@ -6,6 +6,7 @@ import threading
 import numba
 import pytest
 
+from tidelog.backends.local.kernels import compiling
 from tidelog.backends.local.kernels.compiled import compiled
 from tidelog.backends.local.kernels.compiling import counted
 from tidelog.backends.local.kernels.interpreting import compile_from_now_on
@@ -37,6 +38,24 @@ def test_kernels_with_a_file_are_kept():
     stats = doubled.stats
     assert stats.cache_path
     assert sum(stats.cache_hits.values()) + sum(stats.cache_misses.values()) == 1
+
+
+def _tripled(number: int) -> int:
+    return 3 * number
+
+
+def test_kernels_are_compiled_anew_after_any_kernel_has_changed(monkeypatch):
+    """Numba looks at a kernel's own file; a kernel that it calls may be in another one, and may have changed."""
+
+    def misses() -> int:
+        kernel = compiling.made(_tripled, {"cache": True})
+        assert kernel(14) == 42
+        return sum(kernel.stats.cache_misses.values())
+
+    misses()
+    assert misses() == 0
+    monkeypatch.setattr(compiling, "_sources", lambda: b"another version")
+    assert misses() == 1
 
 
 def test_an_interrupt_while_a_kernel_compiles_leaves_numba_whole():

@@ -7,8 +7,7 @@ Idea      : a kernel is interpreted until there is much to do (interpreting.py).
             arrays only. A `compiled` kernel makes no arrays: its caller holds them, scratch space included. So it
             counts no references, which would cost more than the work when an inner kernel is called once per row.
 Invariant : division follows IEEE in kernels (no Python exceptions inside); callers check before they divide.
-Never     : no kernel lives here. Numba does not see changes of a kernel that another module's kernel calls: after
-            editing an inner kernel, remove the `__pycache__/*.nb*` files of its callers.
+Never     : no kernel lives here.
 """
 
 from __future__ import annotations

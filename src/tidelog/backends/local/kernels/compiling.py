@@ -13,10 +13,13 @@ Never     : no kernel is chosen here; imported before the first kernel is compil
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
@@ -98,7 +101,28 @@ def made(function: Callable[..., Any], options: dict[str, Any]) -> Callable[...,
         kernel = numba.njit(**chosen)(function)
     except RuntimeError:  # Numba finds no folder that it can write to
         kernel = numba.njit(**{**chosen, "cache": False})(function)
-    return kernel if "inline" in options else shielded(kernel)  # type: ignore[no-any-return]
+    return kernel if "inline" in options else shielded(_renewed(kernel))  # type: ignore[no-any-return]
+
+
+def _renewed(kernel: Any) -> Any:  # noqa: ANN401 - a dispatcher of Numba's
+    """The kernel, which is loaded from the disk only if no kernel has changed since.
+
+    Numba compares the kernel's own file and not those of the kernels that it calls: a new version of the package, or an
+    edited file, would be mixed with machine code of the old one, and give wrong facts.
+    """
+    kept = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if kept is not None:
+        kept._source_stamp = (kept._source_stamp, _sources())
+    return kernel
+
+
+@cache
+def _sources() -> bytes:
+    """A digest of the folders that kernels are in."""
+    digest = hashlib.blake2b(digest_size=8)
+    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.digest()
 
 
 def _is_watched() -> bool:
