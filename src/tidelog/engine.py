@@ -145,6 +145,7 @@ class Engine(Submitting, AtAGlance):
     @property
     def relations(self) -> tuple[str, ...]:
         """The relations of the program and of the facts, in order of name."""
+        self._turns.settle()
         known = self._book.relations.union(self._backend.relations())
         return tuple(sorted(name for name in known if not is_hidden(name)))
 
@@ -156,6 +157,7 @@ class Engine(Submitting, AtAGlance):
     @property
     def program(self) -> Program:
         """The present program, without facts."""
+        self._turns.settle()
         return self._book.program
 
     @property

@@ -107,6 +107,14 @@ class Turns:
             self._mend()
             return ask()
 
+    def settle(self) -> None:
+        """Finish or undo what an interrupt has left; nothing if somebody is at work."""
+        if (self._finish is not None or self._is_open) and not self.is_mine and self._lock.acquire(blocking=False):
+            try:
+                self._mend()
+            finally:
+                self._lock.release()
+
     @property
     def is_mine(self) -> bool:
         """Whether this thread is in the middle of a turn."""

@@ -52,7 +52,7 @@ def test_without_choices_the_strategy_is_the_users() -> None:
 
 
 PROGRAM = """
-h(x, n, m) :- q(x), n = count : { p(x, _) }, m = max y : { p(x, y) }.
+h(x, n, m) :- q(x), n = count : { p(x, y), y > 0 }, m = max y : { p(x, y) }.
 top(n) :- n = count : { h(x, _, m), x < m }.
 """
 

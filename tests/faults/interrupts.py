@@ -28,6 +28,7 @@ from typing import Any
 
 from tidelog import Engine
 from tidelog.changes.update import Update
+from tidelog.errors import TidelogError
 from tidelog.maintenance.registry import STRATEGIES
 
 RULES = """
@@ -171,7 +172,12 @@ class Attack:
             self.seen["in saves"] += 1
 
     def _is_twin(self, found: dict[str, frozenset[Any]], expected: dict[str, frozenset[Any]]) -> None:
-        assert found == expected, "not what the twin has"
+        differing = {
+            name: (len(found.get(name, ())), len(expected.get(name, ())))
+            for name in {*found, *expected}
+            if found.get(name) != expected.get(name)
+        }
+        assert not differing, f"not what the twin has: {differing}; by the law {_lawful(self.engine, self.twin)}"
         assert (self.engine.version, self.engine.rules) == (self.twin.version, self.twin.rules)
 
     def _fire(self, call: Callable[[], object], span: float) -> bool:
@@ -210,6 +216,18 @@ def attack(strategy: str, hits: int, seed: int, **options: Any) -> Counter[str]:
             under.seen["calls"] += 1
         under.engine.close()
         return under.seen
+
+
+def _lawful(*engines: Engine) -> list[str]:
+    """What `verify` says of each engine."""
+    said = []
+    for engine in engines:
+        try:
+            engine.verify()
+            said.append("right")
+        except TidelogError as error:
+            said.append(str(error)[:300])
+    return said
 
 
 def _hit(call: Callable[[], object], gun: Gun, moments: list[tuple[float, bool]]) -> bool:

@@ -2,7 +2,7 @@
 
 What      : `batches(seed)` draws updates of facts and rules; `follow` applies them one by one and says so after each.
             `python -m tests.faults.stream DIRECTORY SEED` does it in a process of its own, which a failpoint may end.
-Idea      : files are merged after three saves and bases written after forty rows, so that every place is reached soon.
+Idea      : files are merged after three saves and bases written after sixty rows, so that every place is reached soon.
 Invariant : the same seed gives the same batches; batch n is the same update however often it comes.
 """
 
@@ -43,7 +43,7 @@ def batches(seed: int) -> list[Update]:
 
 def follow(directory: Path, updates: Iterable[Update], acknowledge: Callable[[int], None]) -> Sight:
     """Apply batches that are not part of the state yet, from the first on; what the engine holds in the end."""
-    log.FAN_OUT, log.LEAST_CHANGES = 4, 40
+    log.FAN_OUT, log.LEAST_CHANGES = 4, 60
     with log.StateLog(directory) as state:
         if state.is_empty:
             engine = Engine(PROGRAM)

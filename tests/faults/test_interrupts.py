@@ -182,3 +182,26 @@ def test_what_an_interrupt_left_half_committed_is_finished_before_anybody_reads(
     assert len(engine["path"]) == 3
     assert engine.version == 2
     engine.verify()
+
+
+def test_what_an_interrupt_left_is_finished_before_relations_are_listed(monkeypatch):
+    """They were listed as of the version before, and read as of the one after: a new relation was missing."""
+    engine = Engine("p(x) :- q(x).")
+    engine.apply(insert={"q": [(1,)]})
+    commit = type(engine._backend).commit
+
+    def interrupted(backend):
+        monkeypatch.setattr(type(engine._backend), "commit", commit)
+        commit(backend)
+        raise KeyboardInterrupt
+
+    for change, is_there in (({"add_rules": "r(x) :- q(x)."}, True), ({"remove_rules": ["r(x) :- q(x)."]}, False)):
+        monkeypatch.setattr(type(engine._backend), "commit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            engine.apply(**change)
+        listed, rules = engine.relations, engine.rules
+        assert {name: set(engine[name]) for name in listed if len(engine[name])}.get("r", set()) == (
+            {(1,)} if is_there else set()
+        )
+        assert (len(rules) == 2) is is_there
+    engine.verify()
