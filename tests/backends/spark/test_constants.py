@@ -39,7 +39,9 @@ def test_a_text_that_is_moved_twice_gets_a_third_id() -> None:
     assert ids.of_text("sb", naming) == ids.of_text("sb")
 
 
-@pytest.mark.parametrize("capacity", [PAGED, BULK], ids=["paged", "bulk"])
+@pytest.mark.parametrize(
+    "capacity", [pytest.param(PAGED, id="paged"), pytest.param(BULK, id="bulk", marks=pytest.mark.long)]
+)
 def test_constants_with_one_hash_are_told_apart(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capacity: Mapping[str, int]
 ) -> None:
