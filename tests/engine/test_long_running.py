@@ -37,9 +37,9 @@ def cycle(engine: tl.Engine, number: int) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_memory_stays_bounded(strategy: str) -> None:
-    """After 2,000 cycles in all the store takes no more than after the first few hundred, and Python hardly more."""
+    """After 1,000 cycles in all the store takes no more than after the first few hundred, and Python hardly more."""
     engine = tl.Engine(RULES, strategy=strategy)
-    cycles = CYCLES // len(STRATEGIES)
+    cycles = CYCLES // 2 // len(STRATEGIES)
     for number in range(cycles):
         if number == min(SETTLED, cycles // 2):
             gc.collect()

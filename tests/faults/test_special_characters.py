@@ -48,7 +48,7 @@ def held(engine: tl.Engine) -> dict[str, list[Any]]:
     return {name: sorted(engine[name], key=repr) for name in engine.relations}
 
 
-@pytest.mark.parametrize("sources", [INSIDE[::5], pytest.param(INSIDE, marks=pytest.mark.long)])
+@pytest.mark.parametrize("sources", [INSIDE[::12], pytest.param(INSIDE, marks=pytest.mark.long)])
 def test_in_a_state(tmp_path: Path, sources: tuple[str, ...]) -> None:
     """As relations, values, rules, columns and sources; through changes, a base and a checkpoint of the log.
 

@@ -8,7 +8,7 @@ from tidelog.errors import ProgramError
 from tidelog.language import canonical_text, parse, parse_atom, print_program
 from tidelog.language.term_reductions import MAX_DEPTH, MAX_PROBLEMS
 
-DEEP = 50_000
+DEEP = 10_000
 
 
 @pytest.mark.parametrize(

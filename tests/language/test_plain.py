@@ -107,7 +107,7 @@ def test_the_programs_of_the_repository(monkeypatch):
 def test_texts_from_a_fixed_seed(made, monkeypatch):
     """Those that are nearly plain matter most."""
     chance = random.Random(7)
-    for _ in range(3000 if made is nearly_plain else 800):
+    for _ in range(2000 if made is nearly_plain else 600):
         both_ways(made(chance, SEEDS), monkeypatch)
 
 

@@ -27,7 +27,7 @@ from tidelog.reference.recompute import Recompute
 
 ENGINES: dict[str, dict[str, Factory]] = {"reference": reference_engines(), "public": public_engines(STRATEGIES)}
 
-FAST, LONG = {"reference": 24, "public": 30}, {"reference": 360, "public": 720}
+FAST, LONG = {"reference": 15, "public": 30}, {"reference": 360, "public": 720}
 """Cases per law: 7 laws make 210 and 5,040 for the public engine, and others for the reference algorithms."""
 
 FIRST_SEED = 1_000_000
