@@ -69,21 +69,21 @@ class Engine(Submitting, AtAGlance):
         spark: Any = None,  # noqa: ANN401 - a SparkSession; importing its type would import Spark
         limits: Limits | None = None,
         arithmetic: str = SKIP,
+        threads: int | None = None,
     ) -> None:
+        """`threads`: how many of them large work may use in this process, by default as many as there are cores."""
         expect(rules, (str, Program), "the program", "a text, or a Program")
         program = parse(rules) if isinstance(rules, str) else rules
         check(program)
         self._strategy = strategy_named(strategy)
-        self._backend = backend_named(backend, spark)
+        self._backend = backend_named(backend, spark, threads)
         self._spark, self._may_move = spark, backend == "auto"
         self.limits, self._arithmetic, self._missing = limits or Limits(), check_choice(arithmetic), Missing()
         self.watcher: Callable[[int], None] | None = None
         directives = program.declarations, program.inputs, program.outputs
         self._book = RuleBook(Program((), (), *directives))
-        self._foresight = Foresight()
-        self._journals, self._notices = Journals(), Notices()
-        self._before, self._worker = Before(), self._hire()
-        self.version = 0
+        self._foresight, self._journals, self._notices = Foresight(), Journals(), Notices()
+        self._before, self._worker, self.version = Before(), self._hire(), 0
         self._turns = Turns(lambda is_clean: self._foresight.undo(self._backend, is_clean=is_clean))
         self._transact(written_facts(program), {}, Program(program.rules, (), *directives))
         self.version = 0
@@ -129,8 +129,7 @@ class Engine(Submitting, AtAGlance):
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
         added = add_rules if isinstance(add_rules, Program) else parse(add_rules or "")
         after = self._book.changed(added, removed)
-        following = RuleBook.of(check(after))
-        touched = impact(self.program, added.rules, removed)
+        touched, following = impact(self.program, added.rules, removed), RuleBook.of(check(after))
         return preview(touched, self._book.schedule, following.schedule, self._backend.store)
 
     # -- reading ---------------------------------------------------------------------------------------------------
@@ -278,13 +277,14 @@ class Engine(Submitting, AtAGlance):
         spark: Any = None,  # noqa: ANN401 - a SparkSession, as above
         limits: Limits | None = None,
         arithmetic: str | None = None,
+        threads: int | None = None,
     ) -> Engine:
         """The engine that was saved, as it was, without recomputation: its last version unless another is asked for."""
         from tidelog.state.reading import read_state
 
         stored = read_state(source, version, is_far=backend == "spark")
         chosen, means = strategy or stored.info.strategy, arithmetic or stored.info.arithmetic or SKIP
-        engine = cls(strategy=chosen, backend=backend, spark=spark, limits=limits, arithmetic=means)
+        engine = cls(strategy=chosen, backend=backend, spark=spark, limits=limits, arithmetic=means, threads=threads)
         engine._restore(stored)
         return engine
 
@@ -371,8 +371,8 @@ class Engine(Submitting, AtAGlance):
 
     def _table(self, relation: str) -> FactTable:
         def ask() -> FactTable:
-            backend = self._backend
-            return backend.table(relation) if backend.arity(relation) is not None else FactTables()[relation]
+            is_stored = self._backend.arity(relation) is not None
+            return self._backend.table(relation) if is_stored else FactTables()[relation]
 
         return self._read(ask)
 

@@ -15,7 +15,7 @@ import os
 from typing import Any
 
 from tidelog.backends.backend import Backend
-from tidelog.errors import PipelineError, UsageError
+from tidelog.errors import PipelineError, UsageError, expect
 from tidelog.maintenance.schedule import Schedule
 
 BACKENDS = ("local", "spark", "auto")
@@ -29,12 +29,19 @@ GROWTH = 6
 """How many times the explicit facts the materialisation is assumed to be."""
 
 
-def backend_named(name: str, spark: Any) -> Backend[Any]:  # noqa: ANN401 - a SparkSession, whose type is not imported
-    """The backend of that name; `auto` begins as `local`."""
+def backend_named(
+    name: str,
+    spark: Any,  # noqa: ANN401 - a SparkSession, whose type is not imported
+    threads: int | None = None,
+) -> Backend[Any]:
+    """The backend of that name; `auto` begins as `local`. Large work in this process uses that number of threads."""
+    _check_threads(threads)
     if name in ("local", "auto"):
         from tidelog.backends.local.backend import LocalBackend
+        from tidelog.backends.local.kernels.workers import Workers, every_core
+        from tidelog.backends.local.store import LocalStore
 
-        return LocalBackend()
+        return LocalBackend(LocalStore(workers=Workers(threads or every_core())))
     if name == "spark":
         try:
             from tidelog.backends.spark.backend import SparkBackend
@@ -43,6 +50,17 @@ def backend_named(name: str, spark: Any) -> Backend[Any]:  # noqa: ANN401 - a Sp
 
         return SparkBackend(spark)
     raise UsageError.of("E811", f"there is no backend {name!r}", remedy=f"use one of: {', '.join(BACKENDS)}")
+
+
+def _check_threads(threads: int | None) -> None:
+    """Refuse what is no number of threads."""
+    if threads is None:
+        return
+    expect(threads, int, "the number of threads", "a whole number")
+    if threads < 1:
+        raise UsageError.of(
+            "E842", f"{threads} threads cannot do any work", remedy="give a number from 1 on, or None for all cores"
+        )
 
 
 def without_spark(error: ModuleNotFoundError) -> Exception:

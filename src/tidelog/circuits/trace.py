@@ -17,8 +17,8 @@ import numpy as np
 
 from tidelog.backends.local.joins.row_lookups import lookup
 from tidelog.backends.local.kernels.compiled import Array
-from tidelog.backends.local.relations.index import grown
 from tidelog.backends.local.relations.relation import Relation
+from tidelog.backends.local.relations.room import grown
 from tidelog.circuits.zset import too_heavy
 from tidelog.planning.views import ANY, NO_MARKS
 

@@ -202,7 +202,7 @@ class LocalBackend:
 
     def close(self) -> None:
         """Forget every fact and constant; tables that were handed out stay readable."""
-        self.store = LocalStore()
+        self.store = LocalStore(workers=self.store.workers)
 
     def rollback(self) -> None:
         """Undo everything since the last commit; constants, too, if they took memory."""
@@ -283,7 +283,7 @@ class LocalBackend:
 
     def differences(self, schedule: Schedule) -> dict[str, tuple[FactTable, FactTable]]:
         """Recompute everything from the explicit facts, and compare; what is kept about large groups, too."""
-        fresh = LocalBackend(LocalStore(self.store.dictionary))
+        fresh = LocalBackend(LocalStore(self.store.dictionary, workers=self.store.workers))
         insert = {}
         for name, relation in self.store.relations.items():
             rows = relation.rows[relation.select(_EXPLICIT)][:, : relation.arity]

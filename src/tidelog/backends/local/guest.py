@@ -25,7 +25,7 @@ class Guest(LocalBackend):
     """A visitor of one backend, for one question."""
 
     def __init__(self, host: LocalBackend) -> None:
-        super().__init__(LocalStore(host.store.dictionary))
+        super().__init__(LocalStore(host.store.dictionary, workers=host.store.workers))
         self.store.relations.update(host.store.relations)
         self._before = self.store.dictionary.counters.copy()
 

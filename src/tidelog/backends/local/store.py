@@ -21,7 +21,8 @@ from tidelog.backends.local.joins.preparation import NO_DRIVER, Preparation
 from tidelog.backends.local.joins.runner import Runner, Sink, with_columns
 from tidelog.backends.local.joins.sweep import sweep
 from tidelog.backends.local.kernels.compiled import Array
-from tidelog.backends.local.kernels.interpreting import drain, is_interpreting
+from tidelog.backends.local.kernels.interpreting import is_interpreting
+from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.backends.local.relations.catalogue import Catalogue
 from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, gather, union
@@ -48,12 +49,13 @@ class LocalStore:
     """All facts are here."""
     bulk: BulkStore | None = None  # nothing is too large
 
-    def __init__(self, dictionary: Dictionary | None = None, supply: Supply = ALL_HERE) -> None:
+    def __init__(
+        self, dictionary: Dictionary | None = None, supply: Supply = ALL_HERE, workers: Workers = ALONE
+    ) -> None:
         self.dictionary = Dictionary() if dictionary is None else dictionary
-        self.catalogue = Catalogue(self.dictionary.latch)
+        self.catalogue = Catalogue(self.dictionary.latch, workers)
         self.relations, self.relation = self.catalogue.relations, self.catalogue.relation
-        self._supply = supply
-        self._runner = Runner(self.relations)
+        self._supply, self.workers, self._runner = supply, workers, Runner(self.relations, workers)
         self.derivations = self._runner.derivations
         self.bits = BitStages(self.relations, self.relation, self.dictionary, self.derivations)
         self.prepared: dict[int, Preparation] = {}
@@ -114,7 +116,7 @@ class LocalStore:
     def commit(self) -> None:
         """End the transaction: what is NOW becomes OLD. After an interrupt inside it, call it again to finish it."""
         if is_interpreting():
-            drain()
+            self.workers.drain()
         has_outgrown = self.catalogue.commit()
         self.counted.commit()
         self.groups.commit()
@@ -124,7 +126,7 @@ class LocalStore:
 
     def rollback(self) -> None:
         """Undo the transaction. After an interrupt inside it, `distrust` and call it again."""
-        drain()
+        self.workers.drain()
         self.counted.undo()
         self.groups.undo()
         if self.catalogue.has_new:
@@ -134,7 +136,7 @@ class LocalStore:
 
     def distrust(self) -> None:
         """After an interrupt: forget counts, ledgers, rewrites and plans: they can be made again."""
-        drain()
+        self.workers.drain()
         self.prepared, self.counted, self.groups = {}, Counted(), Groups(self.dictionary)
         self.catalogue.forget(is_of_rewrites)
         self.catalogue.stand_still()
@@ -199,8 +201,7 @@ class LocalStore:
         """How many facts the relation has in the materialisation, as of the last commit."""
         if self._supply.is_partial:
             return self._supply.size(relation)
-        found = self.relations.get(relation)
-        return found.alive if found is not None else 0
+        return self.relations[relation].alive if relation in self.relations else 0
 
     # -- rules -----------------------------------------------------------------------------------------------------
 
@@ -249,7 +250,7 @@ class LocalStore:
         executables = [prepared.executable(rule, Driver.NOTHING, None, matching) for rule in rules]
         found: dict[str, list[Array]] = {}
         collect = self._collector(found, heads, add)
-        for executable in [executable for executable in executables if not executable.is_futile()]:
+        for executable in [one for one in executables if not one.is_futile()]:
             self._runner.feed(executable, NO_DRIVER, phase, collect)
         return gather(found)
 
@@ -326,8 +327,7 @@ class LocalStore:
         """As `evaluate`, but counting."""
         if self._supply.is_partial:
             self._announce_all(stage, rules, matching)
-        prepared = self._preparation(stage)
-        runs = [prepared.executable(rule, Driver.NOTHING, None, matching) for rule in rules]
+        runs = [self._preparation(stage).executable(rule, Driver.NOTHING, None, matching) for rule in rules]
         return union([self._count(stage, executable, None, sign, phase) for executable in runs])
 
     def _count(self, stage: Stage, executable: Executable, rows: Array | None, sign: int, phase: str) -> LocalFacts:
@@ -362,8 +362,8 @@ class LocalStore:
     def _preparation(self, stage: Stage) -> Preparation:
         found = self.prepared.get(id(stage))
         if found is None or found.stage is not stage:
-            found = Preparation(stage, self.relations, self.relation, self.dictionary, self._supply.estimates)
-            self.prepared[id(stage)] = found
+            known = self.relations, self.relation, self.dictionary, self._supply.estimates
+            found = self.prepared[id(stage)] = Preparation(stage, *known)
         return found
 
     def _announce_driven(self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching) -> None:

@@ -13,16 +13,15 @@ Registers: 0 is the position of the driving row, then the slots, then the rows m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from tidelog.backends.local.constants import functions
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins import machine, single_join
+from tidelog.backends.local.joins.passes import Pass, Segment
 from tidelog.backends.local.joins.returns import note_returns
 from tidelog.backends.local.kernels.compiled import Array
-from tidelog.backends.local.kernels.interpreting import bounded
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.planning.plan import (
     Absent,
@@ -45,22 +44,6 @@ from tidelog.planning.plan import (
 from tidelog.planning.views import Matching, View
 
 CHUNK = 1 << 16
-
-
-@dataclass(slots=True)
-class _Segment:
-    """Steps for the machine, then arithmetic on what they give."""
-
-    steps: list[Step] = field(default_factory=list)
-    arithmetic: list[Test | Compute] = field(default_factory=list)
-    loads: Array = field(default_factory=lambda: np.empty((0, 3), np.int64))
-    code: Array = field(default_factory=lambda: np.empty(0, np.int64))
-    starts: Array = field(default_factory=lambda: np.empty(0, np.int64))
-    uses: list[tuple[int, Relation, tuple[int, ...]]] = field(default_factory=list)
-    scans: list[tuple[int, Relation]] = field(default_factory=list)
-    column: int = -1
-    scratch: Array = field(default_factory=lambda: np.empty(single_join.SCRATCH, np.int64))
-    epoch: int = -1
 
 
 class Executable:
@@ -188,36 +171,34 @@ class Executable:
                 yield from self._run(number + 1, passed, chosen, limit)
 
     def _machine(
-        self, segment: _Segment, driving: Array, chosen: Array, limit: int, *, every: bool = True
+        self, segment: Segment, driving: Array, chosen: Array, limit: int, *, every: bool = True
     ) -> Iterator[Array]:
-        registers = self._registers.copy()
-        cursors = np.zeros(2 * len(segment.starts), np.int64)
-        state = np.array(machine.START, np.int64)
-        state[machine.EVERY] = every
-        count, room = len(driving), min(CHUNK, max(256, 4 * len(driving)))
-        self._note_sizes(segment)
-        is_single = segment.column >= 0 and limit == machine.UNLIMITED and (every or not self._skips)
-        while state[machine.POSITION] < count:
+        one = self._pass(segment, driving, chosen, limit, every=every)
+        room = min(CHUNK, max(256, 4 * len(driving)))
+        while not one.is_done:
             self._refresh(segment)
-            table = np.empty((room, len(chosen)), np.int32)
-            loads, code, starts = segment.loads, segment.code, segment.starts
-            if is_single:
-                written = single_join.run(
-                    driving, loads, segment.column, code, 0, registers, cursors, state, bounded(machine.FUEL), chosen,
-                    table, segment.scratch,
-                )  # fmt: skip
-            else:
-                written = machine.run(
-                    driving, loads, code, starts, registers, cursors, state, limit, bounded(machine.FUEL), chosen, table
-                )
-            yield table[:written]
+            yield one.fill(np.empty((room, len(chosen)), np.int32))
             room = CHUNK
 
-    def _note_sizes(self, segment: _Segment) -> None:
+    def _pass(self, segment: Segment, driving: Array, chosen: Array, limit: int, *, every: bool) -> Pass:
+        self._note_sizes(segment)
+        return Pass(segment, driving, self._registers.copy(), chosen, limit, every=every, skips=self._skips)
+
+    def pass_for_heads(self, driving: Array) -> Pass:
+        """The pass of a simple plan that gives the heads of all instances; `refresh` before each of its tables."""
+        self.refresh()
+        return self._pass(self._segments[0], driving, self._head, machine.UNLIMITED, every=False)
+
+    @property
+    def scanned(self) -> int:
+        """How many rows the first step of a simple plan scans, if it scans all of them; else 0."""
+        return self._segments[0].scanned if self.plan.relation is None else 0
+
+    def _note_sizes(self, segment: Segment) -> None:
         for at, relation in segment.scans:
             segment.code[at + machine.COUNT] = relation.count
 
-    def _refresh(self, segment: _Segment) -> None:
+    def _refresh(self, segment: Segment) -> None:
         epoch = 0
         for use in segment.uses:
             epoch += use[1].epoch
@@ -270,14 +251,14 @@ class Executable:
 
     # -- translation -----------------------------------------------------------------------------------------------
 
-    def _assemble(self) -> list[_Segment]:
-        segments = [_Segment()]
+    def _assemble(self) -> list[Segment]:
+        segments = [Segment()]
         for step in self.plan.steps:
             if needs_values(step):
                 segments[-1].arithmetic.append(step)  # type: ignore[arg-type]
                 continue
             if segments[-1].arithmetic:
-                segments.append(_Segment())
+                segments.append(Segment())
             segments[-1].steps.append(step)
         for expression in self.plan.head:
             self._constant_registers(expression)
@@ -285,7 +266,7 @@ class Executable:
             self._translate(segment, is_first=number == 0)
         return segments
 
-    def _translate(self, segment: _Segment, *, is_first: bool) -> None:
+    def _translate(self, segment: Segment, *, is_first: bool) -> None:
         if is_first:
             segment.loads = self._driver_loads()
         else:
@@ -323,7 +304,7 @@ class Executable:
         loads.sort(key=lambda load: load[1] < self._width)  # constants first: most rows that do not fit differ there
         return np.array(loads, np.int64).reshape(-1, 3)
 
-    def _blocks(self, step: Step, segment: _Segment, at: int) -> Iterator[list[int]]:
+    def _blocks(self, step: Step, segment: Segment, at: int) -> Iterator[list[int]]:
         match step:
             case Join(relation, columns, literal, is_before):
                 view = self._matching.view(is_before=is_before, is_lower=relation not in self.own)
@@ -342,7 +323,7 @@ class Executable:
                 yield _simple(machine.COPY, 1 + slot.number, self._register(expression))
 
     def _atom(
-        self, name: str, columns: tuple[Column, ...], view: View, segment: _Segment, at: int, register: int
+        self, name: str, columns: tuple[Column, ...], view: View, segment: Segment, at: int, register: int
     ) -> list[int]:
         relation = self._relation_of(name, len(columns))
         keys = key_columns(columns)

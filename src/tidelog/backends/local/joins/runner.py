@@ -16,8 +16,10 @@ import numpy as np
 from tidelog.backends.local.joins.bundle import MOST_DRIVING, scratch
 from tidelog.backends.local.joins.executable import Executable
 from tidelog.backends.local.joins.preparation import NO_DRIVER, Crew, Preparation
+from tidelog.backends.local.joins.side_by_side import heads_by
 from tidelog.backends.local.joins.under_budget import under_budget
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.facts import LocalFacts, distinct, gather
 from tidelog.backends.local.relations.relation import Relation
@@ -34,8 +36,8 @@ Sink = Callable[[LoweredRule, Array], None]
 class Runner:
     """Runs executables over the relations of a store, under a budget."""
 
-    def __init__(self, relations: Mapping[str, Relation]) -> None:
-        self._relations = relations
+    def __init__(self, relations: Mapping[str, Relation], workers: Workers = ALONE) -> None:
+        self._relations, self._workers = relations, workers
         self.derivations: Counter[tuple[str, str]] = Counter()
         self.ask_budget: Callable[[], None] = lambda: None
         self.scratch = scratch()
@@ -57,7 +59,7 @@ class Runner:
     def feed(self, executable: Executable, driving: Array, phase: str, sink: Sink) -> None:
         """Hand the heads of one executable to the sink, a chunk at a time."""
         rule, derived = executable.plan.rule, 0
-        for table in under_budget(self.ask_budget, executable.heads(driving)):
+        for table in under_budget(self.ask_budget, heads_by(self._workers, executable, driving)):
             if len(table):
                 derived += len(table)
                 sink(rule, with_columns(table))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 
+from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.backends.local.relations.relation import Latch, Relation
 from tidelog.errors import UpdateError
 
@@ -19,8 +20,8 @@ from tidelog.errors import UpdateError
 class Catalogue:
     """Relations by name."""
 
-    def __init__(self, latch: Latch) -> None:
-        self._latch = latch
+    def __init__(self, latch: Latch, workers: Workers = ALONE) -> None:
+        self._latch, self._workers = latch, workers
         self._opened: list[Relation] = []
         self.relations: dict[str, Relation] = {}
         self.published: dict[str, Relation] = {}
@@ -32,7 +33,7 @@ class Catalogue:
         found = self.relations.get(name)
         if found is None or (found.arity != arity and not found.alive and not len(found.journal)):
             self.has_new = True  # before there is one, so that a rollback after an interrupt looks for it
-            found = self.relations[name] = Relation(name, arity, self._opened, self._latch)
+            found = self.relations[name] = Relation(name, arity, self._opened, self._latch, self._workers)
         if found.arity != arity:
             raise UpdateError.of(
                 "E301", f"{name} has {found.arity} columns, not {arity}", remedy="use one number of them"

@@ -15,12 +15,17 @@ import numpy as np
 
 from tidelog.backends.local.kernels import hashing
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.kernels.workers import ALONE, Workers
+from tidelog.backends.local.relations.parts import link_rows
+from tidelog.backends.local.relations.room import grown
 
 
 class Index:
     """One index; `rows` are always the rows of its relation."""
 
-    def __init__(self, columns: tuple[int, ...], rows: Array, count: int, capacity: int) -> None:
+    def __init__(
+        self, columns: tuple[int, ...], rows: Array, count: int, capacity: int, workers: Workers = ALONE
+    ) -> None:
         """The index of the first `count` rows, with links for up to `capacity`."""
         self.columns = columns
         self.head = np.zeros(hashing.COLUMNS + len(columns), np.int64)
@@ -29,7 +34,7 @@ class Index:
         self.links = np.empty(capacity, np.int32)
         self.slots = _empty_slots(count)
         self._point()
-        hashing.link_all(self.head.ctypes.data, rows.ctypes.data, rows.shape[1], 0, count)
+        link_rows(workers, np.array([self.head.ctypes.data], np.int64), rows, 0, count)
         if _table_size(self.keys * 9 // 8) < len(self.slots):
             self._rehash(self.keys * 9 // 8, rows)  # there was room for as many keys as rows
 
@@ -70,15 +75,6 @@ class Index:
         self.head[hashing.SLOTS] = self.slots.ctypes.data
         self.head[hashing.ROOM] = len(self.slots) - 1
         self.head[hashing.LINKS] = self.links.ctypes.data
-
-
-def grown(array: Array, capacity: int) -> Array:
-    """The array with at least the given capacity; new entries are zero."""
-    if len(array) >= capacity:
-        return array
-    larger = np.zeros((capacity, *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
-    return larger
 
 
 def _empty_slots(keys: int) -> Array:

@@ -7,8 +7,9 @@ Invariant : rows are distinct; every index holds every row, and the table of ful
             `epoch` changes whenever an array may have moved. Unless there are bare rows, every stored row carries NOW
             or NEXT. A relation that a transaction has touched is in the list `opened` of its owner.
             An interrupt can fall between any two statements, and leaves all of this true: what grows or moves is made
-            aside and swapped in by one step (`_swap`), everything else is one kernel call. `commit` and `rollback` can
-            be repeated after an interrupt inside them.
+            aside and swapped in by one step (`_swap`), everything else is one kernel call, except what several threads
+            store (parts.py): meanwhile the relation `_is_torn`, and a rollback then looks at every row. `commit` and
+            `rollback` can be repeated after an interrupt inside them.
             Rows, tables and indexes change only under the latch, so that readers of other threads who hold it see the
             marks of the last commit on arrays that stand still.
 Never     : no rules, no constants, no strategy.
@@ -26,8 +27,10 @@ from typing import TypeAlias
 import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Array
-from tidelog.backends.local.relations import relation_kernels, row_table
-from tidelog.backends.local.relations.index import Index, grown
+from tidelog.backends.local.kernels.workers import ALONE, Workers
+from tidelog.backends.local.relations import parts, relation_kernels, row_table
+from tidelog.backends.local.relations.index import Index
+from tidelog.backends.local.relations.room import LEAST_ROWS, MEDIUM, capacity_for, empty_table, grown
 from tidelog.errors import BudgetError
 from tidelog.planning.views import NO_MARKS, Mark, View
 
@@ -40,14 +43,9 @@ _ABSENT = View(outside=Mark.OLD)
 _NOT_PRESENT = View(outside=Mark.NOW | Mark.NEXT)
 _FEW_NEW = 4
 """Rows that are known to be new are entered one by one if those that are there are this many times as many."""
-_LEAST_ROWS, _MOST_ROWS = 16, 2**31 - 1
+_MOST_ROWS = 2**31 - 1
 _LEAST_DEAD = 1024
 _MANY = 1 << 12
-_MEDIUM = 1 << 20
-_LARGE = 1 << 24
-_HUGE = 1 << 21
-"""From 65,536 rows on, arrays have room for this many: NumPy asks for huge pages from 4 MB on, and to touch 2 MB in
-small pages takes 1.5 ms, in a huge one 0.2 ms. Room that is not touched takes no memory."""
 
 Latch: TypeAlias = AbstractContextManager[bool]
 """What a writer holds while arrays change, and a reader of another thread while it reads them: an `RLock`."""
@@ -56,19 +54,22 @@ Latch: TypeAlias = AbstractContextManager[bool]
 class Relation:
     """The stored facts of one relation."""
 
-    def __init__(self, name: str, arity: int, opened: list[Relation] | None = None, latch: Latch | None = None) -> None:
+    def __init__(
+        self, name: str, arity: int, opened: list[Relation] | None = None, latch: Latch | None = None,
+        workers: Workers = ALONE,
+    ) -> None:  # fmt: skip
         self.name = name
         self.arity = arity
-        self._opened = opened
+        self._opened, self._workers = opened, workers
         self.latch = latch or RLock()
-        self._is_open = False
+        self._is_open = self._is_torn = False
         self._noted = 0
         self.epoch = 0
         self._settled = 0
         self._counters = np.zeros(relation_kernels.COUNTERS, np.int64)
-        self.rows = np.empty((_LEAST_ROWS, max(arity, 1)), np.int32)
-        self.marks = np.zeros(_LEAST_ROWS, np.uint16)
-        self._slots = _empty_table(_LEAST_ROWS)
+        self.rows = np.empty((LEAST_ROWS, max(arity, 1)), np.int32)
+        self.marks = np.zeros(LEAST_ROWS, np.uint16)
+        self._slots = empty_table(LEAST_ROWS)
         self._is_behind = False
         self.waiting = 0
         """How many rows wait behind the stored ones, to be stored or forgotten; budgets count them."""
@@ -76,7 +77,7 @@ class Relation:
         self._has_bare_rows = False
         self._indexes: dict[tuple[int, ...], Index] = {}
         self._heads = np.empty(0, np.int64)
-        self._journal = np.empty(_LEAST_ROWS, np.int32)
+        self._journal = np.empty(LEAST_ROWS, np.int32)
         self.on_move: Callable[[Array], None] | None = None
 
     @property
@@ -130,7 +131,7 @@ class Relation:
         found = self._indexes.get(columns)
         if found is None:
             with self.latch:
-                found = Index(columns, self.rows, self.count, len(self.marks))
+                found = Index(columns, self.rows, self.count, len(self.marks), self._workers)
                 self._swap(_indexes={**self._indexes, columns: found})
         return found
 
@@ -149,19 +150,17 @@ class Relation:
         With no marks to add, rows that occur twice in the table are returned twice.
         """
         size = len(table)
-        found = np.empty(size, np.int32)
         if view.inside:
             self._reserve_journal(size)
-            hits = relation_kernels.find_rows(
-                table, self.rows, self.marks, self.slots, self._counters, self._journal,
-                view.care, view.want, int(add), found, self._ahead,
-            )  # fmt: skip
-            return found[:hits]
+            return self._found(table, view, self._ahead, int(add))
         with self.latch:
             self._reserve(size)
             outside, added = int(view.outside), int(add)
             only_new = not self._has_bare_rows and bool(outside & _NOW) and bool(outside & added)
             self._has_bare_rows |= not added & _PRESENT
+            if outside & added and self._workers.takes(size):
+                return self._store_by_parts(np.ascontiguousarray(table), 0 if only_new else outside, added)
+            found = np.empty(size, np.int32)
             if only_new:
                 hits = relation_kernels.store_new_rows(
                     table, self.rows, self.marks, self.slots, self._heads, self._counters, self._journal, added, found,
@@ -173,6 +172,18 @@ class Relation:
                     added, found, self._ahead,
                 )  # fmt: skip
         return found[:hits]
+
+    def _store_by_parts(self, table: Array, care: int, add: int) -> Array:
+        """The same by several threads, with room for it. Until it is done, table and indexes are as if not made yet."""
+        slots, indexes, heads, base = self.slots, self._indexes, self._heads, self.count
+        self._swap(_indexes={}, _is_behind=True, _is_torn=True)
+        stored = parts.store_rows(
+            self._workers, table, self.rows, base, self.marks, slots, self._journal, self.journalled, care, add
+        )
+        parts.link_rows(self._workers, heads, self.rows, base, base + stored.new)
+        parts.count_rows(self._counters, stored.new, stored.journalled)
+        self._swap(_slots=slots, _is_behind=False, _indexes=indexes, _is_torn=False)
+        return stored.found
 
     def room(self, more: int) -> Array:
         """Space behind the stored rows and those that wait there: `more` rows that wait may be written into it."""
@@ -214,12 +225,7 @@ class Relation:
 
     def find(self, table: Array, view: View) -> Array:
         """The stored rows equal to rows of the table and in the view."""
-        found = np.empty(len(table), np.int32)
-        hits = relation_kernels.find_rows(
-            table, self.rows, self.marks, self.slots, self._counters, self._journal,
-            view.care, view.want, 0, found, self._ahead,
-        )  # fmt: skip
-        return found[:hits]
+        return self._found(table, view, self._ahead)
 
     def place(self, table: Array, marks: Mark) -> None:
         """Store facts of the last version that were elsewhere; those that are here already stay as they are."""
@@ -232,10 +238,13 @@ class Relation:
 
     def find_beside(self, table: Array, view: View) -> Array:
         """As `find`, for readers of other threads, who hold the latch: with scratch space of their own."""
-        found, ahead = np.empty(len(table), np.int32), np.empty(row_table.BLOCK, np.uint64)
+        return self._found(table, view, np.empty(row_table.BLOCK, np.uint64))
+
+    def _found(self, table: Array, view: View, ahead: Array, add: int = 0) -> Array:
+        found = np.empty(len(table), np.int32)
         hits = relation_kernels.find_rows(
             table, self.rows, self.marks, self.slots, self._counters, self._journal,
-            view.care, view.want, 0, found, ahead,
+            view.care, view.want, add, found, ahead,
         )  # fmt: skip
         return found[:hits]
 
@@ -301,6 +310,10 @@ class Relation:
     def rollback(self) -> None:
         """What is OLD becomes NOW again."""
         self.waiting = 0
+        if self._is_torn:  # and marks may have changed that are in no journal
+            counters, journal = self._counters.copy(), np.arange(self.count, dtype=np.int32)
+            counters[relation_kernels.JOURNALLED] = len(journal)
+            self._swap(_counters=counters, _journal=journal, _is_torn=False)
         self._has_bare_rows = True  # before the marks are gone, so that an interrupt in between finds it said
         self._settle(_PREVIOUS, -1)
         self._settled = self.count
@@ -310,14 +323,14 @@ class Relation:
     def _settle(self, copied: int, shift: int) -> None:
         relation_kernels.settle_rows(self._journal, self._counters, self.marks, copied, shift, _KEPT)
         if len(self._journal) > 4 * self.count + _LEAST_DEAD:
-            self._journal = np.empty(_LEAST_ROWS, np.int32)
+            self._journal = np.empty(LEAST_ROWS, np.int32)
 
     def _reserve(self, more: int) -> None:
         """Make room for `more` further rows everywhere."""
         self._reserve_journal(more)
         needed, slots = self.count + more, self.slots
         rows, marks = self._roomy(more)
-        is_roomy = needed < _MEDIUM  # room saves collisions, as long as it costs little
+        is_roomy = needed < MEDIUM  # room saves collisions, as long as it costs little
         if needed * 4 > len(slots) * (2 if is_roomy else 3):
             slots = self._filled(rows, self.count, 2 * needed if is_roomy else needed)
         indexes = self._indexes
@@ -335,12 +348,15 @@ class Relation:
             raise BudgetError.of("E405", f"{self.name} has more than 2^31 rows", remedy="use the Spark backend")
         if needed <= len(self.marks):
             return self.rows, self.marks
-        capacity = max(needed, _more(len(self.marks)), _HUGE if needed > _MEDIUM // 16 else 0)
+        capacity = capacity_for(needed, len(self.marks))
         return grown(self.rows, capacity), grown(self.marks, capacity)
 
     def _filled(self, rows: Array, count: int, room: int) -> Array:
         """A table of the first rows, with room for that number of rows."""
-        slots = _empty_table(room)
+        slots = empty_table(room)
+        if self._workers.takes(count):
+            parts.enter_rows(self._workers, rows, count, slots)
+            return slots
         row_table.enter_all(rows, count, slots, np.empty(row_table.BLOCK, np.uint64))  # a reader may have asked
         return slots
 
@@ -351,8 +367,7 @@ class Relation:
             self._is_open = True
         needed = int(self._counters[relation_kernels.JOURNALLED]) + more
         if needed > len(self._journal):
-            least = _HUGE if needed > _MEDIUM // 16 else 0
-            self._journal = grown(self._journal, max(needed, _more(len(self._journal)), least))
+            self._journal = grown(self._journal, capacity_for(needed, len(self._journal)))
 
     def _swap(self, **arrays: object) -> None:
         """Put new arrays in the place of old ones, with the addresses of all indexes and a new epoch, in one step.
@@ -368,7 +383,7 @@ class Relation:
         places = np.empty(self.count, np.int32)
         rows, marks = self.rows[: self.count].copy(), self.marks[: self.count].copy()
         count = relation_kernels.compact_rows(rows, marks, self.count, places)
-        rows, marks = rows[: max(count, _LEAST_ROWS)].copy(), marks[: max(count, _LEAST_ROWS)].copy()
+        rows, marks = rows[: max(count, LEAST_ROWS)].copy(), marks[: max(count, LEAST_ROWS)].copy()
         counters = self._counters.copy()
         counters[relation_kernels.COUNT] = count
         self._swap(
@@ -376,22 +391,9 @@ class Relation:
             marks=marks,
             _slots=self._filled(rows, count, count),
             _is_behind=False,
-            _indexes={columns: Index(columns, rows, count, len(marks)) for columns in self._indexes},
+            _indexes={columns: Index(columns, rows, count, len(marks), self._workers) for columns in self._indexes},
             _counters=counters,
-            _journal=np.empty(_LEAST_ROWS, np.int32),
+            _journal=np.empty(LEAST_ROWS, np.int32),
         )
         if self.on_move is not None:
             self.on_move(places)
-
-
-def _empty_table(rows: int) -> Array:
-    """The table of full rows with room for that number of rows."""
-    size = 32
-    while size * 3 < rows * 4:
-        size *= 2
-    return np.zeros(size, np.uint32)
-
-
-def _more(capacity: int) -> int:
-    """The next capacity: fourfold. Moving rows is expensive; room is cheap, because it takes no memory until used."""
-    return capacity * 4 if capacity < _LARGE else capacity * 2

@@ -84,7 +84,8 @@ def fetch_rows(table: Array, start: Int, stop: Int, rows: Array, slots: Array, a
 
 
 @compiled
-def _is_same(table: Array, at: Int, rows: Array, row: Int) -> bool:
+def is_same(table: Array, at: Int, rows: Array, row: Int) -> bool:
+    """Whether two rows of two tables are equal."""
     if rows.shape[1] == 2:
         return bool(rows[row, 0] == table[at, 0] and rows[row, 1] == table[at, 1])
     for column in range(rows.shape[1]):  # noqa: SIM110 - a generator does not compile
@@ -105,7 +106,7 @@ def probe(table: Array, at: Int, h: np.uint64, rows: Array, slots: Array) -> Int
             return -1 - np.int64(place)
         if slot & ~low == tag:
             row = np.int64((slot & low) - _FIRST)
-            if _is_same(table, at, rows, row):
+            if is_same(table, at, rows, row):
                 return row
         place = (place + _ONE) & room
 

@@ -1,0 +1,356 @@
+"""Rows entered into a relation by several threads, compiled.
+
+What      : stores the rows of a table as relation_kernels.py does, fills the table of full rows, and links rows into an
+            index, each in parts: every thread owns a range of slots, and nobody else writes there.
+Idea      : all threads look at all rows, hash them, and pick those whose search begins in their own range. A hash costs
+            2 ns and a look-up 20 ns, so that looking at all of them is cheaper than handing rows around. A row that is
+            new gets a number for the time being, behind the stored rows, by its position in the table. When everybody
+            is done, every thread knows how many new rows stand before its own piece of the table, and writes them to
+            where one thread alone would have written them. A search that leaves its range waits until all are done.
+Invariant : rows, marks, journal, rings and everything that is collected are the same, in the same order, as with one
+            thread. Until the last step no counter changes, so that an interrupt leaves nothing but a table that has to
+            be filled again.
+Never     : no growth here, and no choice between one thread and several (relation.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from tidelog.backends.local.kernels import hashing
+from tidelog.backends.local.kernels.compiled import Array, Int, compiled
+from tidelog.backends.local.kernels.memory import fetch32, fetch64, load32, load64, store32, store64
+from tidelog.backends.local.kernels.workers import Workers
+from tidelog.backends.local.relations.relation_kernels import COUNT, JOURNALLED, TOUCHED
+from tidelog.backends.local.relations.row_table import BLOCK, is_same, place_of, row_hash, tag_of
+
+_PIECE_BITS = 14
+_PIECE = 1 << _PIECE_BITS
+"""The rows of a table are written by pieces of this number of rows."""
+_NEW, _KNOWN, _TOUCHED = 1, 2, 3
+"""What becomes of a row: it is new; it is stored and collected; so it is, and is in the journal already."""
+_LATE = -1
+_AHEAD = 32
+_EMPTY, _FIRST, _ONE = np.uint32(0), np.uint32(1), np.uint64(1)
+
+
+@compiled
+def _outcome(
+    table: Array, at: Int, h: np.uint64, rows: Array, base: Int, marks: Array, slots: Array, end: Int, care: Int,
+    add: Int,
+) -> Int:  # fmt: skip
+    """What becomes of a row, with the slot or the stored row; _LATE if the search comes to the slot `end`.
+
+    A row that is new gets its slot. With `care` = 0 no stored row is in the view.
+    """
+    room = np.uint64(slots.shape[0] - 1)
+    low = np.uint32(room)
+    place, tag = place_of(h, room), tag_of(h, room)
+    while True:
+        slot = slots[place]
+        if slot == _EMPTY:
+            slots[place] = tag | np.uint32(base + at + 1)
+            return np.int64(place) << 2 | _NEW
+        if slot & ~low == tag:
+            row = np.int64((slot & low) - _FIRST)
+            if row >= base:
+                if is_same(table, at, table, row - base):
+                    return np.int64(0)
+            elif is_same(table, at, rows, row):
+                if care == 0 or marks[row] & care != 0:
+                    return np.int64(0)
+                kind = _TOUCHED if marks[row] & TOUCHED else _KNOWN
+                marks[row] |= np.uint16(add) | TOUCHED
+                return row << 2 | kind
+        place = (place + _ONE) & room
+        if place == np.uint64(end):
+            return np.int64(_LATE)
+
+
+@compiled
+def _claim(
+    table: Array, rows: Array, base: Int, marks: Array, slots: Array, first: Int, last: Int, care: Int, add: Int,
+    outcomes: Array, tallies: Array, late: Array, picked: Array, ahead: Array,
+) -> Int:  # fmt: skip
+    """Find out what becomes of the rows whose search begins in a range of slots; the number of those that are late."""
+    room, size = np.uint64(slots.shape[0] - 1), table.shape[0]
+    low, arity, end = np.uint32(room), rows.shape[1], np.int64(np.uint64(last) & room)
+    count, waiting = np.int64(0), np.int64(0)
+    for at in range(size):
+        h = row_hash(table, at)
+        place = np.int64(place_of(h, room))
+        picked[count] = at
+        ahead[count] = h
+        count += np.int64(place >= first) & np.int64(place < last)
+        if count < BLOCK and at < size - 1:
+            continue
+        for i in range(count):
+            fetch32(slots.ctypes.data, np.int64(place_of(ahead[i], room)))
+        for i in range(count):
+            slot = slots[place_of(ahead[i], room)]
+            if slot != _EMPTY:
+                row = np.int64((slot & low) - _FIRST)
+                if row < base:
+                    fetch32(rows.ctypes.data, row * arity)
+        for i in range(count):
+            mine = picked[i]
+            outcome = _outcome(table, mine, ahead[i], rows, base, marks, slots, end, care, add)
+            if outcome == _LATE:
+                late[waiting] = mine
+                waiting += 1
+            else:
+                outcomes[mine] = outcome
+                tallies[mine >> _PIECE_BITS, outcome & 3] += 1
+        count = np.int64(0)
+    return waiting
+
+
+@compiled
+def _claim_late(
+    late: Array, table: Array, rows: Array, base: Int, marks: Array, slots: Array, care: Int, add: Int, outcomes: Array,
+    tallies: Array,
+) -> None:  # fmt: skip
+    """The same for rows whose search has left its range, when nobody else is at work."""
+    for i in range(late.shape[0]):
+        at = late[i]
+        outcomes[at] = _outcome(table, at, row_hash(table, at), rows, base, marks, slots, slots.shape[0], care, add)
+        tallies[at >> _PIECE_BITS, outcomes[at] & 3] += 1
+
+
+@compiled
+def _write(
+    table: Array, start: Int, stop: Int, outcomes: Array, rows: Array, row: Int, marks: Array, slots: Array, add: Int,
+    journal: Array, entry: Int, found: Array, hit: Int,
+) -> None:  # fmt: skip
+    """Write the new rows of a piece of the table, from row number `row` on, and list what is journalled and found."""
+    low = np.uint32(slots.shape[0] - 1)
+    for at in range(start, stop):
+        if at + _AHEAD < stop and outcomes[at + _AHEAD] & 3 == _NEW:
+            fetch32(slots.ctypes.data, outcomes[at + _AHEAD] >> 2)
+        kind, which = outcomes[at] & 3, outcomes[at] >> 2
+        if kind == 0:
+            continue
+        if kind == _NEW:
+            for column in range(rows.shape[1]):
+                rows[row, column] = table[at, column]
+            marks[row] = np.uint16(add) | TOUCHED
+            slots[which] = (slots[which] & ~low) | np.uint32(row + 1)
+            which = row
+            row += 1
+        if kind != _TOUCHED:
+            journal[entry] = which
+            entry += 1
+        found[hit] = which
+        hit += 1
+
+
+@compiled
+def count_rows(counters: Array, new: Int, journalled: Int) -> None:
+    """The rows that were written are stored, and the entries of the journal are entries, in one call."""
+    counters[COUNT] += new
+    counters[JOURNALLED] += journalled
+
+
+class Stored(NamedTuple):
+    """What is written and not counted yet."""
+
+    found: Array
+    new: int
+    journalled: int
+
+
+def store_rows(
+    workers: Workers, table: Array, rows: Array, base: int, marks: Array, slots: Array, journal: Array, entries: int,
+    care: int, add: int,
+) -> Stored:  # fmt: skip
+    """Store the rows of a table behind the first `base` ones, and the journal's entries behind the first `entries`.
+
+    A stored row is collected if it has none of the marks `care`; the marks `add` are among these, so that nothing is
+    collected twice. `care` = 0 says that no stored row is collected.
+    """
+    size, pieces = len(table), -(-len(table) // _PIECE)
+    ranges = part_ranges(len(slots), workers.threads)
+    outcomes, tallies = np.empty(size, np.int64), np.zeros((len(ranges), pieces, 4), np.int64)
+    lates = [np.empty(size, np.int32) for _ in ranges]
+
+    def claim(part: int) -> int:
+        picked, ahead = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
+        return int(
+            _claim(
+                table, rows, base, marks, slots, *ranges[part], care, add, outcomes, tallies[part], lates[part], picked,
+                ahead,
+            )
+        )  # fmt: skip
+
+    waiting = workers.run([partial(claim, part) for part in range(len(ranges))])
+    if any(waiting):
+        late = np.sort(np.concatenate([some[:count] for some, count in zip(lates, waiting)]))
+        _claim_late(late, table, rows, base, marks, slots, care, add, outcomes, tallies[0])
+    counts = tallies.sum(axis=0)
+    new, hits = counts[:, _NEW], counts[:, _NEW] + counts[:, _KNOWN] + counts[:, _TOUCHED]
+    listed = new + counts[:, _KNOWN]
+    found = np.empty(int(hits.sum()), np.int32)
+    firsts = np.column_stack([np.cumsum(some) - some for some in (new, listed, hits)]).tolist()
+
+    def write(start: int, stop: int) -> None:
+        row, entry, hit = firsts[start]
+        _write(
+            table, start * _PIECE, min(stop * _PIECE, size), outcomes, rows, base + row, marks, slots, add, journal,
+            entries + entry, found, hit,
+        )  # fmt: skip
+
+    workers.run(_shared(write, pieces, workers.threads))
+    return Stored(found, int(new.sum()), int(listed.sum()))
+
+
+@compiled
+def _enter(
+    rows: Array, size: Int, slots: Array, first: Int, last: Int, late: Array, picked: Array, ahead: Array
+) -> Int:  # fmt: skip
+    """Enter the rows whose search begins in a range of slots; the number of those that are late."""
+    room = np.uint64(slots.shape[0] - 1)
+    count, waiting, end = np.int64(0), np.int64(0), np.uint64(last) & room
+    for row in range(size):
+        h = row_hash(rows, row)
+        place = np.int64(place_of(h, room))
+        picked[count] = row
+        ahead[count] = h
+        count += np.int64(place >= first) & np.int64(place < last)
+        if count < BLOCK and row < size - 1:
+            continue
+        for i in range(count):
+            fetch32(slots.ctypes.data, np.int64(place_of(ahead[i], room)))
+        for i in range(count):
+            slot = place_of(ahead[i], room)
+            while slots[slot] != _EMPTY:
+                slot = (slot + _ONE) & room
+                if slot == end:
+                    break
+            if slots[slot] == _EMPTY and slot != end:
+                slots[slot] = tag_of(ahead[i], room) | np.uint32(picked[i] + 1)
+            else:
+                late[waiting] = picked[i]
+                waiting += 1
+        count = np.int64(0)
+    return waiting
+
+
+@compiled
+def _enter_late(late: Array, rows: Array, slots: Array) -> None:
+    room = np.uint64(slots.shape[0] - 1)
+    for i in range(late.shape[0]):
+        h = row_hash(rows, late[i])
+        slot = place_of(h, room)
+        while slots[slot] != _EMPTY:
+            slot = (slot + _ONE) & room
+        slots[slot] = tag_of(h, room) | np.uint32(late[i] + 1)
+
+
+def enter_rows(workers: Workers, rows: Array, size: int, slots: Array) -> None:
+    """Enter the first rows of a relation, known to be distinct, into an empty table of full rows."""
+    ranges = part_ranges(len(slots), workers.threads)
+    lates = [np.empty(size, np.int32) for _ in ranges]
+
+    def enter(part: int) -> int:
+        picked, ahead = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
+        return int(_enter(rows, size, slots, *ranges[part], lates[part], picked, ahead))
+
+    waiting = workers.run([partial(enter, part) for part in range(len(ranges))])
+    for some, count in zip(lates, waiting):
+        _enter_late(some[:count], rows, slots)
+
+
+@compiled
+def _link(
+    index: Int, rows: Int, arity: Int, start: Int, stop: Int, first: Int, last: Int, late: Array, picked: Array,
+    ahead: Array,
+) -> tuple[Int, Int]:  # fmt: skip
+    """Link rows whose search begins in a range of slots; the numbers of new keys, and of rows that are late."""
+    slots, room, links = load64(index, hashing.SLOTS), load64(index, hashing.ROOM), load64(index, hashing.LINKS)
+    is_single, column = load64(index, hashing.WIDTH) == 1, load64(index, hashing.COLUMNS)
+    end, count, keys, waiting = last & room, np.int64(0), np.int64(0), np.int64(0)
+    for row in range(start, stop):
+        if is_single:
+            h = hashing.hash_one(load32(rows, row * arity + column))
+        else:
+            h = hashing.row_hash(rows, arity, row, index)
+        place = hashing.home(h, room)
+        picked[count] = row
+        ahead[count] = h
+        count += np.int64(place >= first) & np.int64(place < last)
+        if count < BLOCK and row < stop - 1:
+            continue
+        for i in range(count):
+            fetch64(slots, hashing.home(ahead[i], room))
+        for i in range(count):
+            mine, place = picked[i], hashing.home(ahead[i], room)
+            tag = load32(rows, mine * arity + column) if is_single else hashing.tag_of(ahead[i])
+            while True:
+                slot = load64(slots, place)
+                if slot == -1:
+                    keys += 1
+                    store64(slots, place, tag << 32 | mine)
+                    store32(links, mine, mine)
+                    break
+                known = hashing.row_of(slot)
+                if slot >> 32 == tag and (is_single or hashing.same_key(rows, arity, known, mine, index)):
+                    store64(slots, place, tag << 32 | mine)
+                    store32(links, mine, load32(links, known))
+                    store32(links, known, mine)
+                    break
+                place = (place + 1) & room
+                if place == end:
+                    late[waiting] = mine
+                    waiting += 1
+                    break
+        count = np.int64(0)
+    return keys, waiting
+
+
+@compiled
+def _link_late(index: Int, rows: Int, arity: Int, late: Array, keys: Int) -> None:
+    for i in range(late.shape[0]):
+        hashing.link(index, rows, arity, np.int64(late[i]))
+    store64(index, hashing.KEYS, load64(index, hashing.KEYS) + keys)
+
+
+def link_rows(workers: Workers, heads: Array, rows: Array, start: int, stop: int) -> None:
+    """Link a range of stored rows into indexes, given by the addresses of their heads."""
+    address, arity, parts = rows.ctypes.data, rows.shape[1], -(-workers.threads // max(len(heads), 1))
+    lates, tasks = [], []
+    if not workers.takes(stop - start):
+        for head in heads.tolist():
+            hashing.link_all(head, address, arity, start, stop)
+        return
+
+    def link(head: int, first: int, last: int, late: Array) -> tuple[int, int]:
+        picked, ahead = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
+        keys, waiting = _link(head, address, arity, start, stop, first, last, late, picked, ahead)
+        return int(keys), int(waiting)
+
+    for head in heads.tolist():
+        for first, last in part_ranges(_room(head) + 1, parts):
+            lates.append((head, np.empty(stop - start, np.int32)))
+            tasks.append(partial(link, head, first, last, lates[-1][1]))
+    for (head, late), (keys, waiting) in zip(lates, workers.run(tasks)):
+        _link_late(head, address, arity, late[:waiting], keys)
+
+
+@compiled
+def _room(index: Int) -> Int:
+    return load64(index, hashing.ROOM)
+
+
+def part_ranges(size: int, parts: int) -> list[tuple[int, int]]:
+    """So many numbers in ranges of nearly the same length."""
+    return list(pairwise([size * part // parts for part in range(parts + 1)]))
+
+
+def _shared(work: Callable[[int, int], None], pieces: int, threads: int) -> list[Callable[[], None]]:
+    """The work on all pieces as one task per thread."""
+    return [partial(work, *some) for some in part_ranges(pieces, min(threads, pieces))]
