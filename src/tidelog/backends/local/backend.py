@@ -23,7 +23,7 @@ from tidelog.backends.local.joins import row_lookups
 from tidelog.backends.local.joins.indexes_ahead import build_indexes
 from tidelog.backends.local.joins.runner import with_columns
 from tidelog.backends.local.kernels.compiled import Array
-from tidelog.backends.local.relations.facts import LocalFacts
+from tidelog.backends.local.relations.facts import NOTHING, LocalFacts
 from tidelog.backends.local.store import LocalStore
 from tidelog.changes.change import FactTable
 from tidelog.changes.columns import Columns
@@ -81,14 +81,21 @@ class LocalBackend:
         """Facts from any source, checked, encoded and stored."""
         if isinstance(source, SharedFacts) and all(kind == "any" for kind in types or ()):
             return self.store.intern(relation, self._translated(source, relation, arity))
-        found, row = [], 1
+        tables = self._tables(relation, source, types, arity)
+        first = next(tables, None)
+        return NOTHING if first is None else self.store.intern(relation, first, more=tables)
+
+    def _tables(
+        self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None
+    ) -> Iterator[Array]:
+        """Facts from any source, checked and encoded; the budget is asked when a table is stored."""
+        row = 1
         for part in to_parts(source, relation, arity, self.ask):
             declared = as_declared(part, types, relation, row)
             row += len(part)
             for few in declared.parts(_PART):
-                found.append(self.store.intern(relation, self.encoded(few)))
+                yield self.encoded(few)
                 self.ask_arriving()
-        return found[0] if len(found) == 1 else self.store.union(found)
 
     def intern_all(self, sources: Mapping[str, Given]) -> dict[str, LocalFacts]:
         """As `intern`, one relation after the other."""

@@ -57,7 +57,8 @@ class LocalTable:
 
     def to_arrow(self) -> pa.Table:
         """The facts as an Arrow table with columns c0, c1, ..."""
-        columns = {f"c{at}": self._dictionary.decode_arrow(self.rows[:, at]) for at in range(self.rows.shape[1])}
+        decoded = self._dictionary.decode_columns([self.rows[:, at] for at in range(self.rows.shape[1])])
+        columns = {f"c{at}": column for at, column in enumerate(decoded)}
         return pa.table(columns) if columns else pa.table({"c": pa.nulls(len(self.rows))}).select([])
 
     def to_pandas(self) -> pd.DataFrame:
@@ -99,7 +100,7 @@ class LiveTable:
         """The facts as they are now, in a table that later commits do not change."""
         with self._relation.latch:
             chosen = self._relation.select(self._view)
-            return LocalTable(self._relation.rows[chosen], self._relation.arity, self._dictionary)
+            return LocalTable(self._relation.frozen(chosen), self._relation.arity, self._dictionary)
 
 
 def _encoded(fact: object, arity: int, dictionary: Dictionary) -> Array | None:

@@ -10,6 +10,7 @@ Never     : no strategy and no user-facing values (see fact_tables.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
 
 from tidelog.backends.local.bits.at_once import BitStages
 from tidelog.backends.local.constants.dictionary import Dictionary
@@ -37,22 +38,20 @@ from tidelog.planning.views import ANY, NO_MARKS, OLD, Mark, Matching, View
 
 _MOST_PROVED = 1 << 13
 """How many facts are asked for proofs between two looks at the budget."""
-_OLD = int(Mark.OLD)
-_NO_CANDIDATE, _OLD_NO_CANDIDATE = View(outside=Mark.CANDIDATE), View(Mark.OLD, Mark.CANDIDATE)
+_OLD, _NO_CANDIDATE, _OLD_NO_CANDIDATE = int(Mark.OLD), View(outside=Mark.CANDIDATE), View(Mark.OLD, Mark.CANDIDATE)
 
 
 class LocalStore:
     """Facts of all relations on this machine."""
 
     prices: Prices = LOCAL_PRICES
-    journeys = 0
-    """All facts are here."""
+    journeys = 0  # all facts are here
     bulk: BulkStore | None = None  # nothing is too large
 
     def __init__(
         self, dictionary: Dictionary | None = None, supply: Supply = ALL_HERE, workers: Workers = ALONE
     ) -> None:
-        self.dictionary = Dictionary() if dictionary is None else dictionary
+        self.dictionary = Dictionary(workers) if dictionary is None else dictionary
         self.catalogue = Catalogue(self.dictionary.latch, workers)
         self.relations, self.relation = self.catalogue.relations, self.catalogue.relation
         self._supply, self.workers, self._runner = supply, workers, Runner(self.relations, workers)
@@ -86,14 +85,18 @@ class LocalStore:
         """A relation of the last version; one that a supply has brought since then is such a relation, too."""
         return self.published.get(name) or self.relations[name]
 
-    def intern(self, name: str, table: Array) -> LocalFacts:
-        """Facts given as encoded rows, stored without marks if they are new, as a set."""
-        if self._supply.is_partial:
-            self._supply.rows(name, table)
-        relation = self.relation(name, table.shape[1])
-        rows = relation.store(with_columns(table), _NO_CANDIDATE, Mark.CANDIDATE)
-        relation.mark(rows, NO_MARKS, Mark.CANDIDATE)
-        return LocalFacts({name: rows})
+    def intern(self, name: str, table: Array, *, more: Iterable[Array] = ()) -> LocalFacts:
+        """Facts given as encoded rows, stored without marks if they are new, as a set; `more` tables may follow."""
+        found: dict[str, list[Array]] = {name: []}
+        try:
+            for part in chain([table], more):
+                if self._supply.is_partial:
+                    self._supply.rows(name, part)
+                stored = self.relation(name, part.shape[1]).store(with_columns(part), _NO_CANDIDATE, Mark.CANDIDATE)
+                found[name].append(stored)
+        finally:
+            self.mark(gather(found), remove=Mark.CANDIDATE)
+        return gather(found)
 
     def find(self, name: str, table: Array) -> LocalFacts:
         """Those of the facts, given as encoded rows, that are stored."""
@@ -246,12 +249,10 @@ class LocalStore:
         """The heads of all instances of the given rules."""
         if self._supply.is_partial:
             self._announce_all(stage, rules, matching)
-        prepared = self._preparation(stage)
-        executables = [prepared.executable(rule, Driver.NOTHING, None, matching) for rule in rules]
+        runs = [self._preparation(stage).executable(rule, Driver.NOTHING, None, matching) for rule in rules]
         found: dict[str, list[Array]] = {}
-        collect = self._collector(found, heads, add)
-        for executable in [one for one in executables if not one.is_futile()]:
-            self._runner.feed(executable, NO_DRIVER, phase, collect)
+        for executable in [one for one in runs if not one.is_futile()]:
+            self._runner.feed(executable, NO_DRIVER, phase, self._collector(found, heads, add))
         return gather(found)
 
     def supported(self, stage: Stage, facts: LocalFacts, matching: Matching, phase: str) -> LocalFacts:
@@ -386,10 +387,9 @@ class LocalStore:
             crew = prepared.crew(name, Driver.LITERAL, matching)
             self._runner.run(crew, self.relations[name].table(rows), phase, sink)
         blocked = calls.driven(prepared, self.relations, NOTHING, blocking, matching, self.ask_budget)
-        for executable, rows in blocked:
-            if not executable.is_futile():
-                relation = self.relations[executable.plan.relation or ""]
-                self._runner.feed(executable, relation.rows.take(rows, axis=0), phase, sink)
+        for executable, rows in ((one, rows) for one, rows in blocked if not one.is_futile()):
+            stored = self.relations[executable.plan.relation or ""].rows
+            self._runner.feed(executable, stored.take(rows, axis=0), phase, sink)
 
     def _collector(self, found: dict[str, list[Array]], heads: View, add: Mark) -> Sink:
         def collect(rule: LoweredRule, table: Array) -> None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import Any
 
@@ -29,7 +30,9 @@ from tidelog.backends.local.constants.dictionary_kernels import (
     KIND_STRING,
     KIND_TERM,
 )
+from tidelog.backends.local.constants.shared_lookups import known_ids
 from tidelog.backends.local.kernels.compiled import Array, read_only
+from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.changes.buffers import flags, memory, numbers
 from tidelog.changes.columns import Column, from_values, normalise, plain
 from tidelog.changes.term_arrays import as_terms, is_term_type
@@ -50,8 +53,9 @@ _ONLY = {kind: read_only(np.array([kind], np.int8)) for kind in (KIND_STRING, KI
 class Dictionary(ConstantStore):
     """Typed constants and their int32 ids."""
 
-    def __init__(self) -> None:
+    def __init__(self, workers: Workers = ALONE) -> None:
         super().__init__()
+        self.workers = workers
         self._cache: dict[type, dict[Value, int]] = {kind: {} for kind in _KINDS}
 
     def rewind(self, counters: Array) -> None:
@@ -133,6 +137,14 @@ class Dictionary(ConstantStore):
         """The constants of ids: int64, double, bool or string if all are of one kind, else a dense union."""
         with self.latch:
             return self._decoded_arrow(ids)
+
+    def decode_columns(self, columns: Sequence[Array]) -> list[pa.Array]:
+        """The constants of several columns of ids, as `decode_arrow`; long columns are decoded side by side."""
+        with self.latch:
+            if len(columns) > 1 and self.workers.takes(len(columns[0])):
+                self.strings()  # made once
+                return self.workers.run([partial(self._decoded_arrow, ids) for ids in columns])
+            return [self._decoded_arrow(ids) for ids in columns]
 
     def _decoded_arrow(self, ids: Array) -> pa.Array:
         kinds = self.kinds[ids]
@@ -227,10 +239,27 @@ class Dictionary(ConstantStore):
         return out
 
     def _scalar_ids(self, kind: int, payloads: Array, adding: bool) -> Array:
+        kinds, values = read_only(np.array([kind], np.int8)), read_only(payloads)
+
+        def look_up(start: int, stop: int, out: Array) -> None:
+            kernels.lookup_scalars(kinds, values[start:stop], out, self.kinds, self.payloads, self.scalar_table)
+
         if not adding:
             out = np.empty(payloads.size, np.int32)
-            kernels.lookup_scalars(kind, read_only(payloads), out, self.kinds, self.payloads, self.scalar_table)
+            look_up(0, payloads.size, out)
             return out
+        with self.latch:
+            known = known_ids(self.workers, payloads.size, look_up)
+            return self._new_scalars(kind, payloads) if known is None else self._completed(kind, payloads, known)
+
+    def _completed(self, kind: int, payloads: Array, known: Array) -> Array:
+        """The ids of numbers, of which those that have none yet are -1."""
+        new = np.flatnonzero(known < 0)
+        if len(new):
+            known[new] = self._new_scalars(kind, payloads[new])
+        return known
+
+    def _new_scalars(self, kind: int, payloads: Array) -> Array:
         if kind == KIND_INT and payloads.size >= 4096:
             low, high = int(payloads.min()), int(payloads.max())
             if high - low <= 4 * payloads.size:
@@ -243,12 +272,23 @@ class Dictionary(ConstantStore):
             return np.empty(0, np.int32)
         bounds = read_only(np.frombuffer(bounds_buffer, np.int64)[array.offset : array.offset + len(array) + 1])
         data = read_only(np.frombuffer(data_buffer if data_buffer is not None else b"", np.uint8))
-        if adding:
-            return self.encode_strings(_ONLY[kind], data, bounds)
-        out = np.empty(len(array), np.int32)
-        held = (self.kinds, self.payloads, self.string_table, self.heap, self.offsets)
-        kernels.lookup_strings(kind, data, bounds, out, *held)
-        return out
+
+        def look_up(start: int, stop: int, out: Array) -> None:
+            held = (self.kinds, self.payloads, self.string_table, self.heap, self.offsets)
+            kernels.lookup_strings(kind, data, bounds[start : stop + 1], out, *held)
+
+        if not adding:
+            out = np.empty(len(array), np.int32)
+            look_up(0, len(array), out)
+            return out
+        with self.latch:
+            known = known_ids(self.workers, len(array), look_up)
+            if known is None:
+                return self.encode_strings(_ONLY[kind], data, bounds)
+            new = np.flatnonzero(known < 0)
+            if len(new):
+                known[new] = self._string_ids(array.take(numbers(new, pa.int64())), True, kind)
+            return known
 
     def _column(self, ids: Array, kind: int) -> pa.Array:
         """The constants of ids that are all of one kind, as Arrow."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Array, Int, compiled
+from tidelog.backends.local.kernels.memory import fetch64
 
 KIND_INT, KIND_FLOAT, KIND_BOOL, KIND_STRING, KIND_TERM = 0, 1, 2, 3, 4
 CONSTANTS, STRINGS, HEAP_BYTES = 0, 1, 2
@@ -34,6 +35,8 @@ _MIX_A = np.uint64(0xFF51AFD7ED558CCD)
 _MIX_B = np.uint64(0xC4CEB9FE1A85EC53)
 _FOLD = np.uint64(33)
 _WORD = np.uint64(8)
+_BLOCK = 64
+"""Numbers are looked up by the block: what a block will read is sent for first, so that the waiting overlaps."""
 
 
 @compiled
@@ -199,6 +202,22 @@ def string_insert(
 
 
 @compiled
+def _fetch_scalars(
+    sources: Array, values: Array, start: Int, stop: Int, payloads: Array, table: Array
+) -> None:  # fmt: skip
+    """Send for the slots of some values, and for what these slots name."""
+    mask, single = np.uint64(table.size - 1), sources.size == 1
+    for position in range(start, stop):
+        kind = sources[0] if single else sources[position]
+        fetch64(table.ctypes.data, np.int64(scalar_hash(kind, values[position]) & mask))
+    for position in range(start, stop):
+        kind = sources[0] if single else sources[position]
+        entry = table[scalar_hash(kind, values[position]) & mask]
+        if entry != _EMPTY:
+            fetch64(payloads.ctypes.data, np.int64(entry & _ID_BITS) - 1)
+
+
+@compiled
 def encode_scalars(
     sources: Array,
     values: Array,
@@ -215,6 +234,8 @@ def encode_scalars(
     """
     single = sources.size == 1
     for position in range(start, values.size):
+        if (position - start) % _BLOCK == 0:
+            _fetch_scalars(sources, values, position, min(position + _BLOCK, values.size), payloads, table)
         kind = sources[0] if single else sources[position]
         found = scalar_insert(kind, values[position], kinds, payloads, table, counters)
         if found == NO_ROOM:
@@ -288,10 +309,12 @@ def encode_strings(
 
 
 @compiled
-def lookup_scalars(kind: Int, values: Array, out: Array, kinds: Array, payloads: Array, table: Array) -> None:
-    """The ids of values of one kind, UNKNOWN for those that have none."""
+def lookup_scalars(sources: Array, values: Array, out: Array, kinds: Array, payloads: Array, table: Array) -> None:
+    """The ids of values of one kind, the only one in `sources`; UNKNOWN for those that have none."""
     for position in range(values.size):
-        out[position] = scalar_id(np.int8(kind), values[position], kinds, payloads, table)
+        if position % _BLOCK == 0:
+            _fetch_scalars(sources, values, position, min(position + _BLOCK, values.size), payloads, table)
+        out[position] = scalar_id(sources[0], values[position], kinds, payloads, table)
 
 
 @compiled

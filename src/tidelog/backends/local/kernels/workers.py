@@ -17,7 +17,7 @@ import os
 from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from itertools import repeat
+from itertools import pairwise, repeat
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
@@ -25,8 +25,8 @@ from tidelog.backends.local.kernels import interpreting
 
 T = TypeVar("T")
 
-LEAST = 1 << 15
-"""Fewer rows than these are left to one thread: their work takes about a millisecond."""
+LEAST = 1 << 14
+"""Fewer rows than these are left to one thread: their work takes less than half a millisecond."""
 _PATIENCE = 0.01
 """Seconds after which a waiting thread looks again: an interrupt may have swallowed what would have woken it."""
 
@@ -118,6 +118,11 @@ class Workers:
 
 ALONE = Workers()
 """One thread: what everything uses that was not told otherwise, such as a task of Spark."""
+
+
+def ranges(size: int, parts: int) -> list[tuple[int, int]]:
+    """The numbers from 0 to `size` in ranges of nearly the same length."""
+    return list(pairwise([size * part // parts for part in range(parts + 1)]))
 
 
 def every_core() -> int:

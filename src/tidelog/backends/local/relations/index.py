@@ -43,7 +43,7 @@ class Index:
         """The number of distinct keys among all stored rows."""
         return int(self.head[hashing.KEYS])
 
-    def roomier(self, more: int, rows: Array) -> Index:
+    def roomier(self, more: int, rows: Array, workers: Workers = ALONE) -> Index:
         """An index with the same content and room for `more` keys and for as many rows as there is space for.
 
         It is this one if that has the room.
@@ -54,7 +54,7 @@ class Index:
             return self
         larger = copy(self)
         larger.head = self.head.copy()
-        larger.links = grown(self.links, len(rows))
+        larger.links = grown(self.links, len(rows), workers)
         if is_full:
             larger._rehash(needed, rows)
         larger._point()

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ import numpy as np
 from tidelog.backends.local.kernels import hashing
 from tidelog.backends.local.kernels.compiled import Array, Int, compiled
 from tidelog.backends.local.kernels.memory import fetch32, fetch64, load32, load64, store32, store64
-from tidelog.backends.local.kernels.workers import Workers
+from tidelog.backends.local.kernels.workers import Workers, ranges
 from tidelog.backends.local.relations.relation_kernels import COUNT, JOURNALLED, TOUCHED
 from tidelog.backends.local.relations.row_table import BLOCK, is_same, place_of, row_hash, tag_of
 
@@ -174,20 +173,20 @@ def store_rows(
     collected twice. `care` = 0 says that no stored row is collected.
     """
     size, pieces = len(table), -(-len(table) // _PIECE)
-    ranges = part_ranges(len(slots), workers.threads)
-    outcomes, tallies = np.empty(size, np.int64), np.zeros((len(ranges), pieces, 4), np.int64)
-    lates = [np.empty(size, np.int32) for _ in ranges]
+    own = ranges(len(slots), workers.threads)
+    outcomes, tallies = np.empty(size, np.int64), np.zeros((len(own), pieces, 4), np.int64)
+    lates = [np.empty(size, np.int32) for _ in own]
 
     def claim(part: int) -> int:
         picked, ahead = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
         return int(
             _claim(
-                table, rows, base, marks, slots, *ranges[part], care, add, outcomes, tallies[part], lates[part], picked,
+                table, rows, base, marks, slots, *own[part], care, add, outcomes, tallies[part], lates[part], picked,
                 ahead,
             )
         )  # fmt: skip
 
-    waiting = workers.run([partial(claim, part) for part in range(len(ranges))])
+    waiting = workers.run([partial(claim, part) for part in range(len(own))])
     if any(waiting):
         late = np.sort(np.concatenate([some[:count] for some, count in zip(lates, waiting)]))
         _claim_late(late, table, rows, base, marks, slots, care, add, outcomes, tallies[0])
@@ -253,14 +252,14 @@ def _enter_late(late: Array, rows: Array, slots: Array) -> None:
 
 def enter_rows(workers: Workers, rows: Array, size: int, slots: Array) -> None:
     """Enter the first rows of a relation, known to be distinct, into an empty table of full rows."""
-    ranges = part_ranges(len(slots), workers.threads)
-    lates = [np.empty(size, np.int32) for _ in ranges]
+    own = ranges(len(slots), workers.threads)
+    lates = [np.empty(size, np.int32) for _ in own]
 
     def enter(part: int) -> int:
         picked, ahead = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
-        return int(_enter(rows, size, slots, *ranges[part], lates[part], picked, ahead))
+        return int(_enter(rows, size, slots, *own[part], lates[part], picked, ahead))
 
-    waiting = workers.run([partial(enter, part) for part in range(len(ranges))])
+    waiting = workers.run([partial(enter, part) for part in range(len(own))])
     for some, count in zip(lates, waiting):
         _enter_late(some[:count], rows, slots)
 
@@ -334,7 +333,7 @@ def link_rows(workers: Workers, heads: Array, rows: Array, start: int, stop: int
         return int(keys), int(waiting)
 
     for head in heads.tolist():
-        for first, last in part_ranges(_room(head) + 1, parts):
+        for first, last in ranges(_room(head) + 1, parts):
             lates.append((head, np.empty(stop - start, np.int32)))
             tasks.append(partial(link, head, first, last, lates[-1][1]))
     for (head, late), (keys, waiting) in zip(lates, workers.run(tasks)):
@@ -346,11 +345,6 @@ def _room(index: Int) -> Int:
     return load64(index, hashing.ROOM)
 
 
-def part_ranges(size: int, parts: int) -> list[tuple[int, int]]:
-    """So many numbers in ranges of nearly the same length."""
-    return list(pairwise([size * part // parts for part in range(parts + 1)]))
-
-
 def _shared(work: Callable[[int, int], None], pieces: int, threads: int) -> list[Callable[[], None]]:
     """The work on all pieces as one task per thread."""
-    return [partial(work, *some) for some in part_ranges(pieces, min(threads, pieces))]
+    return [partial(work, *some) for some in ranges(pieces, min(threads, pieces))]

@@ -191,7 +191,7 @@ class Relation:
             self._reserve_journal(self.waiting + more)
             rows, marks = self._roomy(self.waiting + more)
             if rows is not self.rows:
-                indexes = {columns: one.roomier(0, rows) for columns, one in self._indexes.items()}
+                indexes = {columns: one.roomier(0, rows, self._workers) for columns, one in self._indexes.items()}
                 self._swap(rows=rows, marks=marks, _indexes=indexes)
         return self.rows[self.count + self.waiting :]
 
@@ -335,7 +335,7 @@ class Relation:
             slots = self._filled(rows, self.count, 2 * needed if is_roomy else needed)
         indexes = self._indexes
         for columns, one in self._indexes.items():
-            roomier = one.roomier(more, rows)
+            roomier = one.roomier(more, rows, self._workers)
             if roomier is not one:
                 indexes = {**indexes, columns: roomier}
         if indexes is not self._indexes or slots is not self.slots or marks is not self.marks:
@@ -349,7 +349,7 @@ class Relation:
         if needed <= len(self.marks):
             return self.rows, self.marks
         capacity = capacity_for(needed, len(self.marks))
-        return grown(self.rows, capacity), grown(self.marks, capacity)
+        return grown(self.rows, capacity, self._workers), grown(self.marks, capacity, self._workers)
 
     def _filled(self, rows: Array, count: int, room: int) -> Array:
         """A table of the first rows, with room for that number of rows."""
@@ -367,7 +367,7 @@ class Relation:
             self._is_open = True
         needed = int(self._counters[relation_kernels.JOURNALLED]) + more
         if needed > len(self._journal):
-            self._journal = grown(self._journal, capacity_for(needed, len(self._journal)))
+            self._journal = grown(self._journal, capacity_for(needed, len(self._journal)), self._workers)
 
     def _swap(self, **arrays: object) -> None:
         """Put new arrays in the place of old ones, with the addresses of all indexes and a new epoch, in one step.

@@ -8,9 +8,12 @@ Never     : no rows are looked at.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.kernels.workers import ALONE, Workers, ranges
 
 LEAST_ROWS = 16
 MEDIUM = 1 << 20
@@ -20,13 +23,23 @@ _HUGE = 1 << 21
 small pages takes 1.5 ms, in a huge one 0.2 ms. Room that is not touched takes no memory."""
 
 
-def grown(array: Array, capacity: int) -> Array:
-    """The array with at least the given capacity; new entries are zero."""
+def grown(array: Array, capacity: int, workers: Workers = ALONE) -> Array:
+    """The array with at least the given capacity; new entries are zero.
+
+    Several threads copy it: that memory is touched for the first time costs more than copying, and is shared with it.
+    """
     if len(array) >= capacity:
         return array
     larger = np.zeros((capacity, *array.shape[1:]), array.dtype)
-    larger[: len(array)] = array
+    if workers.takes(len(array)):
+        workers.run([partial(_copy, array, larger, *some) for some in ranges(len(array), workers.threads)])
+    else:
+        _copy(array, larger, 0, len(array))
     return larger
+
+
+def _copy(array: Array, larger: Array, start: int, stop: int) -> None:
+    larger[start:stop] = array[start:stop]
 
 
 def empty_table(rows: int) -> Array:
