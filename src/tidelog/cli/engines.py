@@ -54,8 +54,8 @@ def load(args: argparse.Namespace, progress: Progress, *, everything: bool = Fal
 
 def engine_for(args: argparse.Namespace, program: Program) -> Engine:
     """The engine that the options ask for, with the program's rules and its inline facts."""
-    means = args.arithmetic or SKIP
-    return Engine(program, strategy=args.strategy, backend=args.backend, limits=_limits(args), arithmetic=means)
+    asked = {"strategy": args.strategy, "backend": args.backend, "limits": _limits(args), "threads": args.threads}
+    return Engine(program, arithmetic=args.arithmetic or SKIP, **asked)
 
 
 def _limits(args: argparse.Namespace) -> Limits:
@@ -66,7 +66,7 @@ def _stored(args: argparse.Namespace) -> Loaded:
     if args.program is not None or args.facts is not None:
         raise UsageError.of("E801", "a state has its own program and facts", remedy="leave out PROGRAM and --facts")
     asked = {"backend": args.backend, "limits": _limits(args), "arithmetic": args.arithmetic}
-    engine = Engine.open(args.state, version=args.at, **asked)
+    engine = Engine.open(args.state, version=args.at, threads=args.threads, **asked)
     return Loaded(engine, engine.program, Change(version=engine.version), 0)
 
 

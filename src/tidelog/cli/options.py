@@ -1,7 +1,7 @@
 """The arguments that commands with an engine share.
 
-What      : describes PROGRAM, `--facts`, `--state`, `--strategy`, `--backend`, `--arithmetic`, `--strict` and
-            `--limit-*`.
+What      : describes PROGRAM, `--facts`, `--state`, `--strategy`, `--backend`, `--arithmetic`, `--threads`, `--strict`
+            and `--limit-*`.
 Idea      : options are the words of the API; the engine itself refuses names it does not know, with the ones it does.
 Never     : nothing heavy is imported, so that `tidelog --help` stays quick.
 """
@@ -43,6 +43,7 @@ def add_engine_options(
     )
     text = "a computed value that is missing: skip its instance, or refuse the update (default: skip)"
     parser.add_argument("--arithmetic", metavar="WORD", help=text)
+    parser.add_argument("--threads", type=int, metavar="N", help="for large work on this machine (default: all cores)")
     parser.add_argument("--strict", action="store_true", help="warnings are errors")
     parser.add_argument("--limit-facts", type=int, metavar="N", help="stop when there are more facts")
     parser.add_argument("--limit-rounds", type=int, metavar="N", help="stop when an update needs more rounds")

@@ -37,6 +37,8 @@ _FOLD = np.uint64(33)
 _WORD = np.uint64(8)
 _BLOCK = 64
 """Numbers are looked up by the block: what a block will read is sent for first, so that the waiting overlaps."""
+_FAR = 1 << 17
+"""A table with more slots than these does not fit into a cache that is near."""
 
 
 @compiled
@@ -232,9 +234,9 @@ def encode_scalars(
 
     `sources` holds one kind for every value, or a single kind for all.
     """
-    single = sources.size == 1
+    single, is_far = sources.size == 1, table.size > _FAR
     for position in range(start, values.size):
-        if (position - start) % _BLOCK == 0:
+        if is_far and (position - start) % _BLOCK == 0:
             _fetch_scalars(sources, values, position, min(position + _BLOCK, values.size), payloads, table)
         kind = sources[0] if single else sources[position]
         found = scalar_insert(kind, values[position], kinds, payloads, table, counters)
@@ -311,8 +313,9 @@ def encode_strings(
 @compiled
 def lookup_scalars(sources: Array, values: Array, out: Array, kinds: Array, payloads: Array, table: Array) -> None:
     """The ids of values of one kind, the only one in `sources`; UNKNOWN for those that have none."""
+    is_far = table.size > _FAR
     for position in range(values.size):
-        if position % _BLOCK == 0:
+        if is_far and position % _BLOCK == 0:
             _fetch_scalars(sources, values, position, min(position + _BLOCK, values.size), payloads, table)
         out[position] = scalar_id(sources[0], values[position], kinds, payloads, table)
 

@@ -27,6 +27,8 @@ _PASSES = 4
 _MOST_TABLES = 4
 """A pass whose heads wait for those of an earlier one makes no more tables than these meanwhile."""
 _LEAST_RANGE = 64
+_COST = 2
+"""What a driving row costs, in rows that are stored."""
 
 
 def heads_by(workers: Workers, executable: Executable, driving: Array) -> Iterator[Array]:
@@ -44,7 +46,7 @@ def _shared(workers: Workers, executable: Executable, driving: Array) -> Iterato
         return
     room = min(CHUNK, max(256, 4 * len(driving)))
     while not first.is_done:
-        if workers.takes(max(len(driving), found)) and len(driving) > 1:
+        if len(driving) > 1 and workers.takes(max(_COST * len(driving), found)):
             rest = _Rows(first, first.rest())
             yield from _together(workers, executable, rest, deque([] if first.is_done else [_Begun(first)]))
             return
@@ -72,11 +74,12 @@ class _Rows:
     """Driving rows that no pass has begun."""
 
     def __init__(self, pattern: Pass, driving: Array) -> None:
-        self._pattern, self._driving = pattern, driving
+        self._pattern, self._driving, self.left = pattern, driving, len(driving)
 
     def take(self, count: int) -> Pass | None:
         """A pass over the next rows, if there are any."""
         some, self._driving = self._driving[:count], self._driving[count:]
+        self.left = len(self._driving)
         return self._pattern.over(some) if len(some) else None
 
 
@@ -84,20 +87,22 @@ class _Scan:
     """Scanned rows that no pass has begun."""
 
     def __init__(self, pattern: Pass, rows: int) -> None:
-        self._pattern, self._rows, self._next = pattern, rows, 0
+        self._pattern, self._rows, self.left = pattern, rows, rows
 
     def take(self, count: int) -> Pass | None:
         """A pass over the next rows, if there are any."""
-        first, self._next = self._next, min(self._next + count, self._rows)
-        return self._pattern.scan(first, self._next - 1) if first < self._next else None
+        first, count = self._rows - self.left, min(count, self.left)
+        self.left -= count
+        return self._pattern.scan(first, first + count - 1) if count else None
 
 
 def _together(workers: Workers, executable: Executable, ahead: _Rows | _Scan, begun: deque[_Begun]) -> Iterator[Array]:
     """The tables of all passes: those that have begun, then those that are ahead."""
     spare: list[Array] = []
-    taken, found, size = 0, 0, CHUNK // 8
+    taken, found, size, passes = 0, 0, CHUNK // 8, _PASSES * workers.threads
     while True:
-        while len(begun) < _PASSES * workers.threads:
+        size = min(size, max(_LEAST_RANGE, -(-ahead.left // passes)))
+        while len(begun) < passes:
             following = ahead.take(size)
             if following is None:
                 break
