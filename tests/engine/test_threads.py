@@ -33,7 +33,7 @@ def told(case, threads: int, strategy: str) -> list[object]:
     engine, said = Engine(case.program, threads=threads, strategy=strategy), []
     for update in case.updates:
         try:
-            change = engine.apply(**update.arguments())
+            change = engine.apply(**update.arguments)
         except TidelogError as error:
             said.append(type(error))
             continue

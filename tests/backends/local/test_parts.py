@@ -17,6 +17,7 @@ from tidelog.backends.local.relations.room import empty_table
 from tidelog.planning.views import NOW, Mark, View
 
 FRESH, UNSEEN = View(outside=Mark.NOW | Mark.NEXT), View(outside=Mark.CANDIDATE)
+FOUND = View(Mark.NEXT, Mark.DELTA)
 
 
 def filled(threads: int, arity: int, tables: list[tuple[np.ndarray, View, Mark]]) -> dict[str, object]:
@@ -49,9 +50,9 @@ def test_few_rows_are_stored_as_by_one_thread(arity, seed):
     """New rows and rows that come again, in the same table or in a later one, with marks that are asked for or not."""
     source, values = np.random.default_rng(seed), (60, 9, 5)[arity - 1]
     tables = []
-    for size in source.integers(0, 50, 6).tolist():
+    for size in source.integers(0, 50, 9).tolist():
         table = source.integers(0, values, (size, arity)).astype(np.int32)
-        tables.append((table, *((FRESH, Mark.NEXT) if len(tables) < 3 else (UNSEEN, Mark.CANDIDATE))))
+        tables.append((table, *((FRESH, Mark.NEXT), (UNSEEN, Mark.CANDIDATE), (FOUND, Mark.DELTA))[len(tables) // 3]))
     alone = filled(1, arity, tables)
     with sharing(least=1):
         for threads in (2, 5):

@@ -34,18 +34,18 @@ _PIECE = 1 << _PIECE_BITS
 _NEW, _KNOWN, _TOUCHED = 1, 2, 3
 """What becomes of a row: it is new; it is stored and collected; so it is, and is in the journal already."""
 _LATE = -1
+_CARE, _WANT, _ADD, _IS_OPEN = 0, 1, 2, 3
 _AHEAD = 32
 _EMPTY, _FIRST, _ONE = np.uint32(0), np.uint32(1), np.uint64(1)
 
 
 @compiled
 def _outcome(
-    table: Array, at: Int, h: np.uint64, rows: Array, base: Int, marks: Array, slots: Array, end: Int, care: Int,
-    add: Int,
+    table: Array, at: Int, h: np.uint64, rows: Array, base: Int, marks: Array, slots: Array, end: Int, how: Array
 ) -> Int:  # fmt: skip
     """What becomes of a row, with the slot or the stored row; _LATE if the search comes to the slot `end`.
 
-    A row that is new gets its slot. With `care` = 0 no stored row is in the view.
+    A row that is new gets its slot, if it is to be stored. `how` is told in `store_rows`.
     """
     room = np.uint64(slots.shape[0] - 1)
     low = np.uint32(room)
@@ -53,6 +53,8 @@ def _outcome(
     while True:
         slot = slots[place]
         if slot == _EMPTY:
+            if not how[_IS_OPEN]:
+                return np.int64(0)
             slots[place] = tag | np.uint32(base + at + 1)
             return np.int64(place) << 2 | _NEW
         if slot & ~low == tag:
@@ -61,10 +63,10 @@ def _outcome(
                 if is_same(table, at, table, row - base):
                     return np.int64(0)
             elif is_same(table, at, rows, row):
-                if care == 0 or marks[row] & care != 0:
+                if how[_CARE] == 0 or marks[row] & how[_CARE] != how[_WANT]:
                     return np.int64(0)
                 kind = _TOUCHED if marks[row] & TOUCHED else _KNOWN
-                marks[row] |= np.uint16(add) | TOUCHED
+                marks[row] |= np.uint16(how[_ADD]) | TOUCHED
                 return row << 2 | kind
         place = (place + _ONE) & room
         if place == np.uint64(end):
@@ -73,7 +75,7 @@ def _outcome(
 
 @compiled
 def _claim(
-    table: Array, rows: Array, base: Int, marks: Array, slots: Array, first: Int, last: Int, care: Int, add: Int,
+    table: Array, rows: Array, base: Int, marks: Array, slots: Array, first: Int, last: Int, how: Array,
     outcomes: Array, tallies: Array, late: Array, picked: Array, ahead: Array,
 ) -> Int:  # fmt: skip
     """Find out what becomes of the rows whose search begins in a range of slots; the number of those that are late."""
@@ -98,7 +100,7 @@ def _claim(
                     fetch32(rows.ctypes.data, row * arity)
         for i in range(count):
             mine = picked[i]
-            outcome = _outcome(table, mine, ahead[i], rows, base, marks, slots, end, care, add)
+            outcome = _outcome(table, mine, ahead[i], rows, base, marks, slots, end, how)
             if outcome == _LATE:
                 late[waiting] = mine
                 waiting += 1
@@ -111,13 +113,13 @@ def _claim(
 
 @compiled
 def _claim_late(
-    late: Array, table: Array, rows: Array, base: Int, marks: Array, slots: Array, care: Int, add: Int, outcomes: Array,
+    late: Array, table: Array, rows: Array, base: Int, marks: Array, slots: Array, how: Array, outcomes: Array,
     tallies: Array,
 ) -> None:  # fmt: skip
     """The same for rows whose search has left its range, when nobody else is at work."""
     for i in range(late.shape[0]):
         at = late[i]
-        outcomes[at] = _outcome(table, at, row_hash(table, at), rows, base, marks, slots, slots.shape[0], care, add)
+        outcomes[at] = _outcome(table, at, row_hash(table, at), rows, base, marks, slots, slots.shape[0], how)
         tallies[at >> _PIECE_BITS, outcomes[at] & 3] += 1
 
 
@@ -165,13 +167,14 @@ class Stored(NamedTuple):
 
 def store_rows(
     workers: Workers, table: Array, rows: Array, base: int, marks: Array, slots: Array, journal: Array, entries: int,
-    care: int, add: int,
+    care: int, want: int, add: int,
 ) -> Stored:  # fmt: skip
     """Store the rows of a table behind the first `base` ones, and the journal's entries behind the first `entries`.
 
-    A stored row is collected if it has none of the marks `care`; the marks `add` are among these, so that nothing is
-    collected twice. `care` = 0 says that no stored row is collected.
+    A stored row is collected if `marks & care == want`, and gets the marks `add`, with which it is not collected again.
+    With `care` = 0 no stored row is collected. If marks are wanted, rows that are not stored are passed over.
     """
+    how = np.array([care, want, add, want == 0], np.int64)
     size, pieces = len(table), -(-len(table) // _PIECE)
     own = ranges(len(slots), workers.threads)
     outcomes, tallies = np.empty(size, np.int64), np.zeros((len(own), pieces, 4), np.int64)
@@ -181,7 +184,7 @@ def store_rows(
         picked, ahead = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
         return int(
             _claim(
-                table, rows, base, marks, slots, *own[part], care, add, outcomes, tallies[part], lates[part], picked,
+                table, rows, base, marks, slots, *own[part], how, outcomes, tallies[part], lates[part], picked,
                 ahead,
             )
         )  # fmt: skip
@@ -189,7 +192,7 @@ def store_rows(
     waiting = workers.run([partial(claim, part) for part in range(len(own))])
     if any(waiting):
         late = np.sort(np.concatenate([some[:count] for some, count in zip(lates, waiting)]))
-        _claim_late(late, table, rows, base, marks, slots, care, add, outcomes, tallies[0])
+        _claim_late(late, table, rows, base, marks, slots, how, outcomes, tallies[0])
     counts = tallies.sum(axis=0)
     new, hits = counts[:, _NEW], counts[:, _NEW] + counts[:, _KNOWN] + counts[:, _TOUCHED]
     listed = new + counts[:, _KNOWN]

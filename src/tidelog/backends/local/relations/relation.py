@@ -149,17 +149,18 @@ class Relation:
 
         With no marks to add, rows that occur twice in the table are returned twice.
         """
-        size = len(table)
+        size, outside, added = len(table), int(view.outside), int(add)
         if view.inside:
             self._reserve_journal(size)
-            return self._found(table, view, self._ahead, int(add))
+            if outside & added and self._workers.takes(size):
+                return self._by_parts(table, view.care, view.want, added)
+            return self._found(table, view, self._ahead, added)
         with self.latch:
             self._reserve(size)
-            outside, added = int(view.outside), int(add)
             only_new = not self._has_bare_rows and bool(outside & _NOW) and bool(outside & added)
             self._has_bare_rows |= not added & _PRESENT
             if outside & added and self._workers.takes(size):
-                return self._store_by_parts(np.ascontiguousarray(table), 0 if only_new else outside, added)
+                return self._by_parts(table, 0 if only_new else outside, 0, added)
             found = np.empty(size, np.int32)
             if only_new:
                 hits = relation_kernels.store_new_rows(
@@ -173,16 +174,16 @@ class Relation:
                 )  # fmt: skip
         return found[:hits]
 
-    def _store_by_parts(self, table: Array, care: int, add: int) -> Array:
-        """The same by several threads, with room for it. Until it is done, table and indexes are as if not made yet."""
-        slots, indexes, heads, base = self.slots, self._indexes, self._heads, self.count
-        self._swap(_indexes={}, _is_behind=True, _is_torn=True)
-        stored = parts.store_rows(
-            self._workers, table, self.rows, base, self.marks, slots, self._journal, self.journalled, care, add
-        )
-        parts.link_rows(self._workers, heads, self.rows, base, base + stored.new)
-        parts.count_rows(self._counters, stored.new, stored.journalled)
-        self._swap(_slots=slots, _is_behind=False, _indexes=indexes, _is_torn=False)
+    def _by_parts(self, table: Array, care: int, want: int, add: int) -> Array:
+        """As `store`, by several threads. Until it is done, table and indexes are as if they were not made yet."""
+        with self.latch:
+            slots, indexes, heads, base = self.slots, self._indexes, self._heads, self.count
+            self._swap(_indexes={}, _is_behind=True, _is_torn=True)
+            arrays = self.rows, base, self.marks, slots, self._journal, self.journalled
+            stored = parts.store_rows(self._workers, np.ascontiguousarray(table), *arrays, care, want, add)
+            parts.link_rows(self._workers, heads, self.rows, base, base + stored.new)
+            parts.count_rows(self._counters, stored.new, stored.journalled)
+            self._swap(_slots=slots, _is_behind=False, _indexes=indexes, _is_torn=False)
         return stored.found
 
     def room(self, more: int) -> Array:
