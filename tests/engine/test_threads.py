@@ -1,4 +1,7 @@
-"""The number of threads changes nothing but the time: the same facts, in the same order, changes and counters."""
+"""The number of threads changes nothing but the time: the same facts, in the same order, changes and counters.
+
+Interrupts inside shared work: tests/faults/test_interrupts.py.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ import pytest
 
 from tests.differential.pairs import draw_pairs
 from tests.differential.updates import draw_case
-from tests.faults.interrupts import attack
 from tests.sharing import sharing
 from tidelog import Engine
 from tidelog.errors import BudgetError, TidelogError, UsageError
@@ -65,13 +67,6 @@ def test_large_work_gives_the_same_with_every_number_of_threads():
         said.append((tables, change.stats.derivations, change.deleted.total))
     assert said[1] == said[0]
     assert said[2] == said[0]
-
-
-@pytest.mark.parametrize("strategy", ["dred", "auto"])
-def test_an_interrupt_in_shared_work_leaves_the_version_before_or_after(strategy):
-    """The workers stop before anything is rolled back; half of the hits are followed by a second one."""
-    with sharing(least=2, chunk=8):
-        assert attack(strategy, 12, 7, threads=3)["hits"] >= 12
 
 
 @pytest.mark.parametrize(

@@ -23,9 +23,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from tests.sharing import sharing
 from tidelog import Engine
 from tidelog.changes.update import Update
 from tidelog.errors import TidelogError
@@ -280,12 +282,14 @@ def main() -> None:
     parser.add_argument("--hits", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--backend", default="local")
+    parser.add_argument("--threads", type=int, help="share even small work between so many threads")
     parser.add_argument("--strategies", nargs="*", default=list(STRATEGIES))
     given = parser.parse_args()
     each = -(-given.hits // len(given.strategies))
-    for number, strategy in enumerate(given.strategies):
-        found = attack(strategy, each, given.seed + number, backend=given.backend)
-        print(json.dumps({"strategy": strategy, **found}), flush=True)
+    with sharing(least=2, chunk=8) if given.threads else nullcontext():
+        for number, strategy in enumerate(given.strategies):
+            found = attack(strategy, each, given.seed + number, backend=given.backend, threads=given.threads)
+            print(json.dumps({"strategy": strategy, **found}), flush=True)
 
 
 if __name__ == "__main__":

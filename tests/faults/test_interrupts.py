@@ -34,6 +34,13 @@ def test_an_interrupt_leaves_the_version_before_or_after(strategy):
     assert json.loads(found)["hits"] >= 38
 
 
+@pytest.mark.parametrize("strategy", ["dred", "auto"])
+def test_an_interrupt_in_shared_work_leaves_the_version_before_or_after(strategy):
+    """The threads that share an update stop before anything is undone, also when a second hit ends the waiting."""
+    found = run("tests.faults.interrupts", "--hits", "20", "--strategies", strategy, "--threads", "3")
+    assert json.loads(found)["hits"] >= 20
+
+
 @pytest.mark.parametrize("threads", ["2", "8"])
 def test_writers_take_turns_and_readers_see_whole_versions(threads):
     """Figure 18, fast tier."""
@@ -46,6 +53,7 @@ def test_many_interrupts():
     """Figure 17, long tier; `python -m tests.records interrupts` makes it 20,000 and leaves a record."""
     for seed in range(10):
         run("tests.faults.interrupts", "--hits", "350", "--seed", str(seed * 100))
+        run("tests.faults.interrupts", "--hits", "100", "--seed", str(seed * 100), "--threads", "3")
 
 
 @pytest.mark.long
