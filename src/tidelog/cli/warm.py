@@ -38,6 +38,7 @@ loop(x, x) :- path(x, _), edge(x, y), path(y, x).
 _STRATEGIES = ("recompute", "dred", "bf", "dred-mark", "bf-mark", "counting", "circuit", "auto")
 _MANY = 6000
 _LARGE = 600
+_SHARED = 40_000
 
 
 def register(subparsers: Subparsers) -> None:
@@ -64,6 +65,7 @@ def run(args: argparse.Namespace) -> int:
         for strategy in _STRATEGIES:
             _use(strategy)
         _use_bits()
+        _use_threads()
     if compiled and sys.stderr.isatty():
         print(file=sys.stderr)
     seconds = time.perf_counter() - started
@@ -115,6 +117,16 @@ def _use_bits() -> None:
         engine = Engine(_PAIRS, strategy="recompute")
         engine.apply(insert=_facts(150))
         engine.apply(delete={"edge": [(3, 4)]})
+
+
+def _use_threads() -> None:
+    """Work that is large enough to be shared."""
+    from tidelog.engine import Engine
+
+    engine = Engine("p(x, y) :- e(x, y).\nq(x, y, z) :- p(x, y), p(y, z).", strategy="dred", threads=2)
+    edges = [(number, number + 1) for number in range(_SHARED)]
+    engine.apply(insert={"e": edges})
+    engine.apply(delete={"e": edges[: _SHARED // 2]})
 
 
 def _facts(count: int) -> dict[str, Any]:
