@@ -11,6 +11,7 @@ Never     : no relation is looked into here: who runs a pass has refreshed its s
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -95,8 +96,8 @@ class Pass:
 
     def over(self, driving: Array) -> Pass:
         """A pass of the same program, from the start, over other driving rows; it can run beside this one."""
-        other = object.__new__(Pass)
-        other.__dict__.update(self.__dict__, driving=driving, _registers=self._registers.copy())
+        other = copy(self)
+        other.driving, other._registers = driving, self._registers.copy()
         other._cursors, other._scratch = np.zeros_like(self._cursors), np.empty_like(self._scratch)
         other._state = np.array(machine.START, np.int64)
         other._state[machine.EVERY] = self._state[machine.EVERY]

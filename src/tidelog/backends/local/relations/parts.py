@@ -31,6 +31,8 @@ from tidelog.backends.local.relations.row_table import BLOCK, is_same, place_of,
 _PIECE_BITS = 14
 _PIECE = 1 << _PIECE_BITS
 """The rows of a table are written by pieces of this number of rows."""
+_MOST = 1 << 21
+"""A larger table is stored in parts of this number of rows, because what becomes of a row takes memory meanwhile."""
 _NEW, _KNOWN, _TOUCHED = 1, 2, 3
 """What becomes of a row: it is new; it is stored and collected; so it is, and is in the journal already."""
 _LATE = -1
@@ -174,7 +176,20 @@ def store_rows(
     A stored row is collected if `marks & care == want`, and gets the marks `add`, with which it is not collected again.
     With `care` = 0 no stored row is collected. If marks are wanted, rows that are not stored are passed over.
     """
-    how = np.array([care, want, add, want == 0], np.int64)
+    how, several = np.array([care, want, add, want == 0], np.int64), list[Stored]()
+    for start in range(0, len(table), _MOST):
+        arrays = table[start : start + _MOST], rows, base, marks, slots, journal, entries
+        several.append(_store_some(workers, *arrays, how))
+        base, entries = base + several[-1].new, entries + several[-1].journalled
+    found, new, journalled = zip(*several)
+    return Stored(np.concatenate(found), sum(new), sum(journalled))
+
+
+def _store_some(
+    workers: Workers, table: Array, rows: Array, base: int, marks: Array, slots: Array, journal: Array, entries: int,
+    how: Array,
+) -> Stored:  # fmt: skip
+    """The same for a table that is not too large."""
     size, pieces = len(table), -(-len(table) // _PIECE)
     own = ranges(len(slots), workers.threads)
     outcomes, tallies = np.empty(size, np.int64), np.zeros((len(own), pieces, 4), np.int64)
@@ -182,12 +197,8 @@ def store_rows(
 
     def claim(part: int) -> int:
         picked, ahead = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
-        return int(
-            _claim(
-                table, rows, base, marks, slots, *own[part], how, outcomes, tallies[part], lates[part], picked,
-                ahead,
-            )
-        )  # fmt: skip
+        arrays = how, outcomes, tallies[part], lates[part], picked, ahead
+        return int(_claim(table, rows, base, marks, slots, *own[part], *arrays))
 
     waiting = workers.run([partial(claim, part) for part in range(len(own))])
     if any(waiting):
@@ -202,8 +213,8 @@ def store_rows(
     def write(start: int, stop: int) -> None:
         row, entry, hit = firsts[start]
         _write(
-            table, start * _PIECE, min(stop * _PIECE, size), outcomes, rows, base + row, marks, slots, add, journal,
-            entries + entry, found, hit,
+            table, start * _PIECE, min(stop * _PIECE, size), outcomes, rows, base + row, marks, slots, how[_ADD],
+            journal, entries + entry, found, hit,
         )  # fmt: skip
 
     workers.run(_shared(write, pieces, workers.threads))
