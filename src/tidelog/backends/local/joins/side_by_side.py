@@ -99,7 +99,7 @@ class _Scan:
 def _together(workers: Workers, executable: Executable, ahead: _Rows | _Scan, begun: deque[_Begun]) -> Iterator[Array]:
     """The tables of all passes: those that have begun, then those that are ahead."""
     spare: list[Array] = []
-    taken, found, size, passes = 0, 0, CHUNK // 8, _PASSES * workers.threads
+    taken, found, size, passes = 0, 0, max(_LEAST_RANGE, CHUNK // 8), _PASSES * workers.threads
     while True:
         size = min(size, max(_LEAST_RANGE, -(-ahead.left // passes)))
         while len(begun) < passes:
