@@ -9,12 +9,14 @@ import random
 import threading
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.differential.pairs import draw_pairs
 from tests.differential.updates import draw_case
 from tests.sharing import sharing
 from tidelog import Engine
+from tidelog.backends.local import backend
 from tidelog.errors import BudgetError, TidelogError, UsageError
 from tidelog.limits import Limits
 
@@ -65,6 +67,24 @@ def test_large_work_gives_the_same_with_every_number_of_threads():
         change = engine.apply(delete={"edge": edges[::3]})
         tables = [engine[name].to_arrow() for name in engine.relations]
         said.append((tables, change.stats.derivations, change.deleted.total))
+    assert said[1] == said[0]
+    assert said[2] == said[0]
+
+
+def test_a_load_gives_the_same_constants_with_every_number_of_threads(monkeypatch):
+    """Numbers, texts and floats, known and new ones, in parts: ids are given in the order of the facts."""
+    monkeypatch.setattr(backend, "_PART", 16)
+    said = []
+    for threads in (1, 2, 5):
+        with sharing():
+            engine = Engine(threads=threads)
+            for start in range(3):
+                numbers = [(at * 7 + start) % 23 for at in range(60)]
+                texts = [str((at * 5) % 17 + start) for at in range(60)]
+                facts = pa.table({"a": numbers, "b": texts, "c": [at % 7 / 2 for at in range(60)]})
+                engine.apply(insert={"r": facts})
+            constants = engine._backend.store.dictionary.arrays()
+            said.append((engine["r"].to_arrow(), {name: array.tolist() for name, array in constants.items()}))
     assert said[1] == said[0]
     assert said[2] == said[0]
 
