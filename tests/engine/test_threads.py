@@ -25,7 +25,7 @@ RULES = """
     path(x, y) :- edge(x, y).
     path(x, z) :- path(x, y), edge(y, z).
     loop(x) :- path(x, y), path(y, x).
-    apart(x, y) :- edge(x, _), edge(_, y), !path(x, y).
+    apart(x, y) :- edge(x, z), edge(z, y), !path(y, x).
     three(x, y, z) :- edge(x, y), edge(y, z), x != z.
     some(x) :- three(x, _, _), edge(_, _).
     many(x, n) :- loop(x), n = count : { path(x, _) }.
