@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from os.path import commonprefix
 
 from tidelog.analysis.grouping import occurrences
 from tidelog.errors import Place, Problem
@@ -110,7 +111,14 @@ def _read(rules: Iterable[Rule]) -> Iterator[tuple[str, Place | None]]:
 
 
 def _distance(left: str, right: str) -> int:
-    """How many letters have to be changed, added, left out or swapped with their neighbour."""
+    """How many letters have to be changed, added, left out or swapped with their neighbour.
+
+    What both begin and end with costs nothing, and is left out: IRIs of one vocabulary share most of their letters.
+    """
+    start = len(commonprefix([left, right]))
+    left, right = left[start:], right[start:]
+    end = len(commonprefix([left[::-1], right[::-1]]))
+    left, right = left[: len(left) - end], right[: len(right) - end]
     before: list[int] = []
     above = list(range(len(right) + 1))
     for i, a in enumerate(left, 1):
