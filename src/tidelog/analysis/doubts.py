@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from os.path import commonprefix
+from itertools import takewhile
 
 from tidelog.analysis.grouping import occurrences
 from tidelog.errors import Place, Problem
@@ -115,10 +115,9 @@ def _distance(left: str, right: str) -> int:
 
     What both begin and end with costs nothing, and is left out: IRIs of one vocabulary share most of their letters.
     """
-    start = len(commonprefix([left, right]))
-    left, right = left[start:], right[start:]
-    end = len(commonprefix([left[::-1], right[::-1]]))
-    left, right = left[: len(left) - end], right[: len(right) - end]
+    for _ in range(2):  # from the front, then from the back, both turned around
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right)))
+        left, right = left[: same - 1 if same else None : -1], right[: same - 1 if same else None : -1]
     before: list[int] = []
     above = list(range(len(right) + 1))
     for i, a in enumerate(left, 1):
