@@ -117,7 +117,7 @@ def _distance(left: str, right: str) -> int:
     """
     for _ in range(2):  # from the front, then from the back, both turned around
         same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(left, right)))
-        left, right = left[: same - 1 if same else None : -1], right[: same - 1 if same else None : -1]
+        left, right = left[same:][::-1], right[same:][::-1]
     before: list[int] = []
     above = list(range(len(right) + 1))
     for i, a in enumerate(left, 1):
