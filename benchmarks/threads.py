@@ -1,8 +1,10 @@
 """One thread beside several: `python -m benchmarks.threads [CASE ...] [--threads N] [--repeats N]`
 
-What      : seconds on the wall, and CPU seconds, of loading and deriving with one thread and with N, and their ratio.
+What      : seconds on the wall of loading and deriving with one thread and with N, and their ratio; then CPU seconds of
+            both, and those of the calling thread alone with N.
 Idea      : ratios in one run mean something on any machine. The runs of one case take turns; the median counts. The
-            wall is what threads are for, so the machine must have N cores to spare: look at the CPU seconds, too.
+            wall is what threads are for, so the machine must have N cores to spare. On a busy one look at the CPU
+            seconds: if all threads together take as long as one alone, and the caller a part of it, work was shared.
 Never     : a case is left out because it looks bad.
 """
 
@@ -110,19 +112,22 @@ def measure(name: str, threads: int, repeats: int) -> None:
     case = CASES[name]()
     wall: dict[int, list[float]] = {1: [], threads: []}
     cpu: dict[int, list[float]] = {1: [], threads: []}
+    caller: list[float] = []
     facts = set[int]()
     for _ in range(repeats):
         for number in wall:
             run = case(number)
             gc.collect()
-            started, used = time.perf_counter(), time.process_time()
+            started, used, mine = time.perf_counter(), time.process_time(), time.thread_time()
             facts.add(run())
             wall[number].append(time.perf_counter() - started)
             cpu[number].append(time.process_time() - used)
+            mine = time.thread_time() - mine
             del run
+        caller.append(mine)
     assert len(facts) == 1, f"{name}: {facts}"
     one, several = statistics.median(wall[1]), statistics.median(wall[threads])
-    used = f"{statistics.median(cpu[1]):8.3f} {statistics.median(cpu[threads]):8.3f}"
+    used = " ".join(f"{statistics.median(some):8.3f}" for some in (cpu[1], cpu[threads], caller))
     print(f"{name:12} {max(facts):12,} {one:8.3f} {several:8.3f} {one / several:6.2f}x {used}", flush=True)
 
 
@@ -137,7 +142,9 @@ def main() -> None:
     for threads in (1, options.threads):
         derived("sparse200k")(threads)()
     print(f"median seconds of {options.repeats}; {options.threads} threads beside one")
-    print(f"{'case':12} {'facts':>12} {'1, wall':>8} {'N, wall':>8} {'ratio':>7} {'1, CPU':>8} {'N, CPU':>8}")
+    print(
+        f"{'case':12} {'facts':>12} {'1, wall':>8} {'N, wall':>8} {'ratio':>7} {'1, CPU':>8} {'N, CPU':>8} {'caller':>8}"
+    )
     for name in options.cases:
         measure(name, options.threads, options.repeats)
 
