@@ -90,7 +90,7 @@ def test_a_load_gives_the_same_constants_with_every_number_of_threads(monkeypatc
 
 
 @pytest.mark.parametrize(
-    ("limits", "code"), [(Limits(facts=2_000), "E401"), (Limits(seconds=1e-9), "E403"), (Limits(bytes=700_000), "E404")]
+    ("limits", "code"), [(Limits(facts=2_000), "E401"), (Limits(seconds=1e-9), "E403"), (Limits(bytes=250_000), "E404")]
 )
 def test_budgets_hold_inside(limits, code):
     """A limit stops shared work, and the last version is whole."""
