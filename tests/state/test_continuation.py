@@ -15,11 +15,10 @@ from tests.differential.updates import draw_case
 from tests.state.streams import Sight, reopened, saved, sight, uninterrupted
 from tidelog import Engine
 from tidelog.backends.local.backend import LocalBackend
-from tidelog.backends.local.relations.facts import LocalFacts
-from tidelog.backends.local.store import LocalStore
+from tidelog.backends.local.relations.relation import Relation
 from tidelog.errors import TidelogError
 from tidelog.maintenance.registry import STRATEGIES
-from tidelog.planning.views import NO_MARKS, Mark
+from tidelog.planning.views import Mark
 from tidelog.state.reading import read_versions
 
 STREAMS, LONG_STREAMS = 20, 300
@@ -54,20 +53,19 @@ def test_an_interrupted_run_equals_an_uninterrupted_one(strategy, tmp_path):
 @pytest.mark.parametrize("mark", [Mark.EXPLICIT, Mark.NOW])
 def test_the_comparison_sees_marks_that_are_lost(mark, tmp_path, monkeypatch):
     """A restored fact without one of its marks is noticed, if not at once then by what the next updates do."""
-    whole = LocalStore.mark
-
-    def forgetful(store: LocalStore, facts: LocalFacts, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
-        whole(store, facts, add & ~mark if restoring else add, remove)
-
+    restore, mark_rows, append = LocalBackend.restore, Relation.mark, Relation.append_waiting
     restoring: list[bool] = []
-    restore = LocalBackend.restore
+
+    def left(add: Mark) -> Mark:
+        return add & ~mark if restoring else add
 
     def restore_badly(*arguments: Any) -> None:
         restoring.append(True)
         restore(*arguments)
         restoring.clear()
 
-    monkeypatch.setattr(LocalStore, "mark", forgetful)
+    monkeypatch.setattr(Relation, "mark", lambda self, rows, add, remove: mark_rows(self, rows, left(add), remove))
+    monkeypatch.setattr(Relation, "append_waiting", lambda self, add: append(self, left(add)))
     monkeypatch.setattr(LocalBackend, "restore", restore_badly)
     with pytest.raises((AssertionError, TidelogError)):
         compare("bf", 0, tmp_path)

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from tidelog.changes.columns import Columns
 from tidelog.changes.fact_sources import to_table
 from tidelog.language.values import INT_MAX, INT_MIN, fact_identity
-from tidelog.state.fold import fold
-from tidelog.state.rows import ABSENT, PRESENT, SCHEMA, WITHDRAWN, program_row, to_rows
+from tidelog.state.base_rows import filled_rows
+from tidelog.state.fold import fold, split
+from tidelog.state.rows import ABSENT, PRESENT, SCHEMA, WITHDRAWN, program_row, to_cells, to_rows
 
 VALUES = st.one_of(
     st.integers(INT_MIN, INT_MAX),
@@ -34,12 +35,14 @@ def identities(facts):
     return [fact_identity(values) for values in facts]
 
 
-def folded(rows):
-    """The facts that rows leave: relation -> {identity: explicit}."""
-    return {
-        one.relation: dict(zip(identities(Columns(tuple(one.facts.columns), len(one))), one.explicit.tolist()))
-        for one in fold(rows)
-    }
+def folded(rows, base=None):
+    """The facts that a base and later rows leave: relation -> {identity: explicit}."""
+    found = {}
+    for one in fold(rows, base):
+        facts = identities(Columns(tuple(one.facts.columns), len(one)))
+        assert len(set(facts)) == len(facts)
+        found[one.relation] = dict(zip(facts, one.explicit.tolist()))
+    return found
 
 
 @given(NAMES, FACTS, st.data())
@@ -98,6 +101,69 @@ def test_fold_is_the_last_word_on_every_fact(operations, shuffle):
     ]
     shuffle.shuffle(pieces)
     assert folded(pa.concat_tables([SCHEMA.empty_table(), *pieces])) == naive(operations)
+
+
+HOW = st.sampled_from([(PRESENT, True), (PRESENT, False), (WITHDRAWN, False), (ABSENT, False)])
+PAIRS = st.sampled_from([(left, right) for left in (1, 1.0, True, "1", "a") for right in (1, "a", 2.5)])
+
+
+def as_base(facts):
+    """Facts of `p` as rows in three pieces, so that the pieces differ in the types of their columns."""
+    names = list(facts)
+    pieces = [
+        to_rows("p", to_table(some, "p").to_arrow(), 1, PRESENT, np.array([facts[one] for one in some]), len(some))
+        for some in (names[0::3], names[1::3], names[2::3])
+        if some
+    ]
+    return split(pieces)
+
+
+@given(st.dictionaries(PAIRS, st.booleans()), st.lists(st.tuples(PAIRS, HOW)))
+def test_changes_since_a_base_are_the_last_word(base, changes):
+    """The same as a dictionary: facts of the base that no row names stay, others go, come again or lose their flag."""
+    distinct = {fact_identity(values): (values, flag) for values, flag in base.items()}
+    rows = [
+        to_rows("p", to_table([values], "p").to_arrow(), version, *how, 1)
+        for version, (values, how) in enumerate(changes, 2)
+    ]
+    expected = {identity: flag for identity, (_, flag) in distinct.items()}
+    for values, (sign, explicit) in changes:
+        identity = fact_identity(values)
+        if sign == PRESENT:
+            expected[identity] = explicit
+        elif sign == ABSENT:
+            expected.pop(identity, None)
+        elif identity in expected:
+            expected[identity] = False
+    found = folded(pa.concat_tables([SCHEMA.empty_table(), *rows]), as_base(dict(distinct.values())))
+    assert found.get("p", {}) == expected
+
+
+def test_a_base_is_read_without_the_fields_that_are_empty(tmp_path):
+    """Every row comes out once, whatever the types; a row group of integers has no other field to read."""
+    pairs = {"n": [(n, n + 1) for n in range(50)], "s": [(str(n), n / 2) for n in range(50)]}
+    tables = {**pairs, "t": [(True,), (1,)], "z": [()]}
+    rows = [
+        to_rows(name, to_table(facts, name).to_arrow(), 1, PRESENT, np.arange(len(facts)) % 2 == 0, len(facts))
+        for name, facts in tables.items()
+    ]
+    with pq.ParquetWriter(tmp_path / "x.parquet", SCHEMA) as writer:
+        for group in rows:
+            writer.write_table(group)
+    pieces = list(filled_rows(tmp_path / "x.parquet"))
+    assert [field.name for field in pieces[0]["values"].type.value_type] == ["int"]
+    found = folded(SCHEMA.empty_table(), split(pieces))
+    expected = {
+        name: {fact_identity(values): at % 2 == 0 for at, values in enumerate(facts)} for name, facts in tables.items()
+    }
+    assert found == expected
+
+
+def test_a_cell_without_a_value_is_refused():
+    """Whoever takes a field for empty that is not must not lose the value in silence."""
+    cells = pa.array([[{"int": 1, "text": None}, {"int": None, "text": None}]])
+    with pytest.raises(ValueError, match="too few"):
+        to_cells(cells, 2)
 
 
 def test_order_within_a_version_counts():

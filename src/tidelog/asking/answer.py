@@ -28,6 +28,7 @@ from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import maintain
 from tidelog.planning.lowered import Stage
 from tidelog.planning.lowering import lower
+from tidelog.state.stored_facts import TablePart
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -114,8 +115,7 @@ class Asked:
             return None
         copy = backend_named("local", None)
         for name in sorted(names):
-            facts, explicit = backend.snapshot(name)
-            copy.restore(name, facts, explicit, backend.arity(name) or 0)
+            copy.restore(name, backend.arity(name) or 0, [TablePart(*backend.snapshot(name))])
         copy.commit()
         return book, copy
 

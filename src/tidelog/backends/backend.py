@@ -24,6 +24,7 @@ from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.store import F, Store
 from tidelog.planning.views import View
 from tidelog.state.far import FarStore
+from tidelog.state.stored_facts import Encodable
 
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 """Yes or no for each fact of a table."""
@@ -131,8 +132,8 @@ class Backend(Protocol[F]):
     def snapshot(self, relation: str) -> tuple[pa.Table, Flags]:
         """All facts of a relation as of the last commit, and which of them are explicit."""
 
-    def restore(self, relation: str, facts: pa.Table, explicit: Flags, arity: int) -> None:
-        """Store distinct facts of a relation as they were in another engine, derived ones too; then comes `commit`."""
+    def restore(self, relation: str, arity: int, parts: Iterable[Encodable]) -> None:
+        """Store distinct facts of a new relation as they were in another engine, derived ones too; then `commit`."""
 
     def nbytes(self) -> int:
         """About how much memory the facts take."""

@@ -17,6 +17,7 @@ from typing import Any
 from tidelog.backends.backend import Backend
 from tidelog.errors import PipelineError, UsageError, expect
 from tidelog.maintenance.schedule import Schedule
+from tidelog.state.stored_facts import TablePart
 
 BACKENDS = ("local", "spark", "auto")
 SPARK_PACKAGES = ("pyspark", "py4j", "pandas")
@@ -90,8 +91,7 @@ def moved_to_spark(backend: Backend[Any], schedule: Schedule, spark: Any) -> Bac
     """A Spark backend with the committed facts of another one; relations go over one by one."""
     larger = backend_named("spark", spark)
     for relation in backend.relations():
-        facts, explicit = backend.snapshot(relation)
-        larger.restore(relation, facts, explicit, backend.arity(relation) or 0)
+        larger.restore(relation, backend.arity(relation) or 0, [TablePart(*backend.snapshot(relation))])
         larger.commit()
     larger.use(schedule)
     return larger

@@ -19,8 +19,8 @@ from tidelog.errors import UsageError
 from tidelog.visible import visible
 
 if TYPE_CHECKING:
-    from tidelog.state.fold import StoredFacts
     from tidelog.state.snapshot import StoredState
+    from tidelog.state.stored_facts import StoredFacts
     from tidelog.state.versions import VersionInfo
 
 FORMATS = ("jsonl", "csv", "tsv", "parquet")

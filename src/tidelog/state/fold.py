@@ -1,61 +1,70 @@
 """Which facts a pile of rows amounts to.
 
-What      : `fold` reads rows of many versions and says, per relation, which facts are there and which are explicit.
+What      : `fold` takes a base and the rows of changes since, and says, per relation, which facts are there and which
+            are explicit.
 Idea      : the last row of a fact that says whether it is there decides that, and its last row at all decides whether
-            it is explicit. Facts get dense numbers by hashing column after column, so the whole is linear in the rows.
+            it is explicit. Changed facts get dense numbers by hashing column after column. Of the base only those facts
+            are looked at closely of which every value occurs in a changed fact; all others stay as they were read.
 Invariant : rows count in the order of their versions, and in the order in which they stand within one version; the
             order of the files that they come from is of no importance. Every fact comes out once. The number of columns
             belongs to a version: a relation that was emptied may come back with another, so rows of one relation can
             differ in it, and all facts that are there have the same.
+Cost      : one look at every value of a base relation that has changed; numbering and moving cost what has changed.
 Never     : no file and no engine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tidelog.state.far import DERIVED, EXPLICIT, GONE
-from tidelog.state.rows import PRESENT, PROGRAM, WITHDRAWN, Flags, Numbers, fields, to_columns
+from tidelog.state.rows import PRESENT, PROGRAM, WITHDRAWN, Cells, Numbers, to_cells
+from tidelog.state.stored_facts import Part, StoredFacts, together
+
+Base: TypeAlias = Mapping[str, Sequence[pa.RecordBatch]]
+"""The rows of a base by relation: there every fact has one row only, which says that it is there."""
+
+_FEW_ROWS = 50_000
+"""Smaller pieces of a base are put together: each costs about as much to handle as a thousand rows."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StoredFacts:
-    """The facts of one relation: a table with one column per argument, and which of them are explicit."""
+def split(tables: Iterable[pa.Table]) -> Base:
+    """The rows of a base, by relation: flags and values, in the pieces in which they stand."""
+    found: dict[str, list[pa.RecordBatch]] = {}
+    for table in tables:
+        has_small_pieces = table["values"].num_chunks * _FEW_ROWS > table.num_rows
+        for batch in (table.combine_chunks() if has_small_pieces else table).to_batches():
+            names = batch["relation"]
+            names = names if pa.types.is_dictionary(names.type) else names.dictionary_encode()
+            numbers, rest = names.indices.to_numpy(), batch.select(["explicit", "values"])
+            if np.count_nonzero(np.diff(numbers)) >= len(names.dictionary):  # rows of a relation stand apart
+                order = np.argsort(numbers, kind="stable")
+                numbers, rest = numbers[order], rest.take(pa.array(order))
+            cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
+            for start, end in pairwise(cuts):
+                if end > start:
+                    name = names.dictionary[int(numbers[start])].as_py()
+                    found.setdefault(name, []).append(rest.slice(start, end - start))
+    return found
 
-    relation: str
-    arity: int
-    facts: pa.Table
-    explicit: Flags
 
-    def __len__(self) -> int:
-        return len(self.explicit)
-
-
-def fold(rows: pa.Table, base: int = 0) -> Iterator[StoredFacts]:
-    """The facts that the rows leave, by relation; programs are left out.
-
-    The first `base` rows are those of the base: there every fact has one row only, which says that it is there.
-    """
-    if not rows.num_rows:
-        return
-    names = rows["relation"].combine_chunks().dictionary_encode()
-    numbers = names.indices.to_numpy()
-    order = np.lexsort((rows["version"].to_numpy(), numbers))
-    bounds = np.searchsorted(numbers[order], np.arange(len(names.dictionary) + 1))
-    rest = rows.drop_columns(["relation", "version"])
-    for relation, start, end in zip(names.dictionary.to_pylist(), bounds, bounds[1:]):
-        places = order[start:end]
+def fold(changes: pa.Table, base: Base | None = None) -> Iterator[StoredFacts]:
+    """The facts that a base and later changes leave, by relation; programs are left out."""
+    base, later = base or {}, _in_order(changes)
+    for relation in {**base, **later}:
         if relation == PROGRAM:
             continue
-        if places.max() < base:
-            yield _unchanged(relation, _taken(rest, places))
+        parts = _parts(base.get(relation, ()))
+        if relation in later:
+            yield _changed(relation, parts, changes.take(pa.array(later[relation])))
         else:
-            yield _last_shape(relation, rest.take(pa.array(places)))
+            yield _one_shape(relation, [StoredFacts(relation, arity, own) for arity, own in parts.items()])
 
 
 def states(rows: pa.Table) -> Iterator[tuple[str, pa.Table, Numbers]]:
@@ -67,93 +76,152 @@ def states(rows: pa.Table) -> Iterator[tuple[str, pa.Table, Numbers]]:
         own = rows.filter(pc.equal(rows["relation"], relation)).sort_by("version")
         widths = own["values"].combine_chunks().value_lengths()
         arity = widths[-1].as_py()  # facts of another number of columns are all gone
-        own = own.filter(pc.equal(widths, arity))
-        values, signs = own["values"].combine_chunks(), own["sign"].to_numpy()
-        facts, places = _numbers(values, arity), np.arange(own.num_rows)
-        decisive, final = _last(facts, places, signs != WITHDRAWN), _last(facts, places, np.True_)
-        known = final >= 0
-        is_there = ((decisive < 0) | (signs[decisive] == PRESENT))[known]
-        last = final[known]
-        found = np.where(own["explicit"].to_numpy()[last], EXPLICIT, DERIVED)
-        stored = _stored(relation, values.take(pa.array(last)), arity, np.ones(len(last), np.bool_))
-        yield relation, stored.facts, np.where(is_there, found, GONE)
+        said = _Said(own.filter(pc.equal(widths, arity)), arity)
+        is_there = (said.decisive < 0) | (said.signs[said.decisive] == PRESENT)
+        facts = said.rows.taken(said.final)
+        yield relation, facts.table(), np.where(is_there, np.where(facts.explicit, EXPLICIT, DERIVED), GONE)
 
 
-def programs(rows: pa.Table) -> dict[str, str]:
+def programs(changes: pa.Table, base: Base | None = None) -> dict[str, str]:
     """The last text of every role."""
-    found = rows.filter(pc.equal(rows["relation"], PROGRAM)).sort_by("version").select(["values"])
-    return {role["text"]: text["text"] for role, text in found["values"].to_pylist()}
+    later = changes.filter(pc.equal(changes["relation"], PROGRAM)).sort_by("version")["values"].to_pylist()
+    first = [values for batch in (base or {}).get(PROGRAM, ()) for values in batch["values"].to_pylist()]
+    return {role["text"]: text["text"] for role, text in (*first, *later)}
 
 
-def _taken(rows: pa.Table, places: Numbers) -> pa.Table:
-    """The rows at rising places: without copying where they stand together."""
-    first, count = int(places[0]), len(places)
-    return rows.slice(first, count) if places[-1] - first == count - 1 else rows.take(pa.array(places))
+def _in_order(rows: pa.Table) -> dict[str, Numbers]:
+    """The places of the rows of every relation, in the order of versions."""
+    if not rows.num_rows:
+        return {}
+    names = rows["relation"].combine_chunks().dictionary_encode()
+    numbers = names.indices.to_numpy()
+    order = np.lexsort((rows["version"].to_numpy(), numbers))
+    bounds = np.searchsorted(numbers[order], np.arange(len(names.dictionary) + 1))
+    return dict(zip(names.dictionary.to_pylist(), np.split(order, bounds[1:-1])))
 
 
-def _unchanged(relation: str, rows: pa.Table) -> StoredFacts:
-    """The facts of a relation of which all rows are in the base."""
-    values = rows["values"].combine_chunks()
-    return _stored(relation, values, len(values[0]), rows["explicit"].to_numpy())
+class _Said:
+    """What the rows of one relation say, given in order: for every fact, by number, where its last rows are."""
+
+    def __init__(self, rows: pa.Table, arity: int) -> None:
+        cells = to_cells(rows["values"].combine_chunks(), arity)
+        self.rows = Part(cells, arity, rows["explicit"].to_numpy().astype(np.bool_))
+        self.signs = rows["sign"].to_numpy()
+        facts = _numbers(self.rows)
+        places: Numbers = np.arange(len(self.rows))
+        self.decisive = _last(facts, np.where(self.signs != WITHDRAWN, places, -1))
+        self.final = _last(facts, places)
 
 
-def _last_shape(relation: str, rows: pa.Table) -> StoredFacts:
-    """The facts of one relation, given its rows in order; those of other numbers of columns must all be gone."""
+def _parts(batches: Iterable[pa.RecordBatch]) -> dict[int, list[Part]]:
+    """Rows of a base, by their number of columns."""
+    found: dict[int, list[Part]] = {}
+    for batch in batches:
+        values, widths = batch["values"], batch["values"].value_lengths().to_numpy()
+        explicit = batch["explicit"].to_numpy(zero_copy_only=False).astype(np.bool_)
+        if widths.min() == widths.max():
+            arity = int(widths[0])
+            found.setdefault(arity, []).append(Part(to_cells(values, arity), arity, explicit))
+            continue
+        for arity in np.unique(widths).tolist():
+            own = values.filter(pa.array(widths == arity))
+            found.setdefault(arity, []).append(Part(to_cells(own, arity), arity, explicit[widths == arity]))
+    return found
+
+
+def _changed(relation: str, base: Mapping[int, Sequence[Part]], rows: pa.Table) -> StoredFacts:
+    """The facts of a relation, given those of the base and later rows in order."""
     widths = rows["values"].combine_chunks().value_lengths().to_numpy()
-    if (widths == widths[-1]).all():
-        return _relation(relation, rows, int(widths[-1]))
-    arities = (int(arity) for arity in np.unique(widths))
-    found = {arity: _relation(relation, rows.filter(pa.array(widths == arity)), arity) for arity in arities}
-    filled = [facts for facts in found.values() if len(facts)]
+    found = []
+    for arity in dict.fromkeys(widths[::-1].tolist()):  # the last one first: it counts if no facts are left
+        own = rows if (widths == arity).all() else rows.filter(pa.array(widths == arity))
+        found.append(StoredFacts(relation, arity, _corrected(base.get(arity, ()), _Said(own, arity))))
+    same = {facts.arity for facts in found}
+    found += [StoredFacts(relation, arity, parts) for arity, parts in base.items() if arity not in same]
+    return _one_shape(relation, found)
+
+
+def _one_shape(relation: str, found: Sequence[StoredFacts]) -> StoredFacts:
+    """The facts of the one number of columns that has any."""
+    filled = [facts for facts in found if len(facts)]
     if len(filled) > 1:
-        raise ValueError(f"{relation} has facts with {filled[0].arity} and with {filled[1].arity} columns")
-    return filled[0] if filled else found[int(widths[-1])]
+        one, other, *_ = sorted(facts.arity for facts in filled)
+        raise ValueError(f"{relation} has facts with {one} and with {other} columns")
+    return filled[0] if filled else found[0]
 
 
-def _stored(relation: str, values: pa.Array, arity: int, explicit: Flags) -> StoredFacts:
-    columns = to_columns(values, arity) if len(values) else [pa.nulls(0)] * arity
-    table = pa.table(columns, names=[f"c{number}" for number in range(arity)])
-    return StoredFacts(relation, arity, table, explicit.astype(np.bool_))
+def _corrected(base: Sequence[Part], said: _Said) -> list[Part]:
+    """The facts of the base that stay, and behind them those that came later."""
+    there = (said.decisive >= 0) & (said.signs[said.decisive] == PRESENT)
+    order = np.argsort(said.decisive[there])
+    kept, last = said.decisive[there][order], said.final[there][order]
+    come = Part(said.rows.taken(kept).cells, said.rows.arity, said.rows.explicit[last])
+    stay = _without_said(base, said) if base else []
+    return [part for part in (*stay, come) if len(part)]
 
 
-def _relation(relation: str, rows: pa.Table, arity: int) -> StoredFacts:
-    """The facts of one relation, given its rows in order."""
-    values = rows["values"].combine_chunks()
-    signs, places = rows["sign"].to_numpy(), np.arange(rows.num_rows)
-    facts = _numbers(values, arity)
-    says = signs != WITHDRAWN
-    decisive, final = _last(facts, places, says), _last(facts, places, np.True_)
-    there = (decisive >= 0) & (signs[decisive] == PRESENT)
-    order = np.argsort(decisive[there])
-    kept, last = decisive[there][order], final[there][order]
-    return _stored(relation, values.take(pa.array(kept)), arity, rows["explicit"].to_numpy()[last])
+def _without_said(base: Sequence[Part], said: _Said) -> list[Part]:
+    """The base without the facts that later rows decide about; of the others, which are still explicit."""
+    facts = said.rows.taken(said.final)
+    candidates = [_candidates(part, facts) for part in base]
+    pile = together([facts, *(part.taken(places) for part, places in zip(base, candidates))], facts.arity)
+    numbers = _numbers(pile)
+    fact_of = np.full(int(numbers.max()) + 1, -1)
+    fact_of[numbers[: len(facts)]] = np.arange(len(facts))
+    matched, start, found = fact_of[numbers], len(facts), []
+    for part, places in zip(base, candidates):
+        numbered = matched[start : start + len(places)]
+        start += len(places)
+        is_decided = (numbered >= 0) & (said.decisive[numbered] >= 0)
+        is_withdrawn = (numbered >= 0) & ~is_decided
+        explicit = part.explicit
+        if is_withdrawn.any():
+            explicit = explicit.copy()
+            explicit[places[is_withdrawn]] = facts.explicit[numbered[is_withdrawn]]
+        found.append(_left(Part(part.cells, part.arity, explicit), places[is_decided]))
+    return found
 
 
-def _last(facts: Numbers, places: Numbers, counts: Flags | np.bool_) -> Numbers:
-    """For every fact the last place that counts, -1 if there is none."""
-    last = np.full(int(facts.max()) + 1, -1)
-    np.maximum.at(last, facts, np.where(counts, places, -1))
+def _left(part: Part, gone: Numbers) -> Part:
+    """A part without the facts at some places."""
+    if not len(gone):
+        return part
+    kept = np.ones(len(part), np.bool_)
+    kept[gone] = False
+    return part.taken(np.flatnonzero(kept))
+
+
+def _candidates(part: Part, facts: Part) -> Numbers:
+    """The places of a part at which every value is one that some of the facts has, in whatever column."""
+    fits = np.zeros(len(part) * part.arity, np.bool_)
+    for name in part.cells.keys() & facts.cells.keys():
+        wanted = facts.cells[name].drop_null()
+        fits |= pc.is_in(part.cells[name], wanted, skip_nulls=True).to_numpy(zero_copy_only=False)
+    return np.flatnonzero(fits.reshape(len(part), part.arity).all(axis=1))
+
+
+def _last(facts: Numbers, places: Numbers) -> Numbers:
+    """For every fact the last of its places."""
+    last = np.full(int(facts.max(initial=-1)) + 1, -1)
+    np.maximum.at(last, facts, places)
     return last
 
 
-def _numbers(values: pa.Array, arity: int) -> Numbers:
+def _numbers(part: Part) -> Numbers:
     """Facts as numbers 0, 1, ..., equal for equal facts."""
-    numbers: Numbers = np.zeros(len(values), np.int64)
-    cells = values.flatten()
-    for at in range(arity):
-        column, size = _column_numbers(cells.take(pa.array(np.arange(at, len(cells), arity))))
-        dense = pa.array(numbers * size + column).dictionary_encode()
+    numbers: Numbers = np.zeros(len(part), np.int64)
+    for column in part.columns():
+        own, size = _cell_numbers(column, len(part))
+        dense = pa.array(numbers * size + own).dictionary_encode()
         numbers = dense.indices.to_numpy().astype(np.int64)
     return numbers
 
 
-def _column_numbers(cells: pa.Array) -> tuple[Numbers, int]:
+def _cell_numbers(cells: Cells, count: int) -> tuple[Numbers, int]:
     """Cells as numbers, equal for the same constant only, and a bound of the numbers."""
-    numbers: Numbers = np.zeros(len(cells), np.int64)
+    numbers: Numbers = np.zeros(count, np.int64)
     size = 0
-    for part in fields(cells):
-        if part.null_count == len(part):
-            continue
+    for part in cells.values():
         encoded = part.dictionary_encode()
         filled = part.is_valid().to_numpy(zero_copy_only=False)
         numbers[filled] = encoded.indices.drop_null().to_numpy() + size

@@ -25,9 +25,10 @@ from tidelog.language.parser import parse
 from tidelog.language.terms import Program
 from tidelog.state import far
 from tidelog.state.far import StoredFar, StoredFiles, StoredRows
-from tidelog.state.fold import StoredFacts, fold, programs, states
+from tidelog.state.fold import Base, fold, programs, split, states
 from tidelog.state.rows import RULES
 from tidelog.state.snapshot import StoredState
+from tidelog.state.stored_facts import StoredFacts
 from tidelog.state.table import File, Table, damaged, reading
 from tidelog.state.versions import VersionInfo, fingerprint, whole_number
 
@@ -65,12 +66,12 @@ def read_state(directory: str | PathLike[str], version: int | None = None, *, is
     if is_far and info.facts > NEAR:
         return _read_rows(table, files, info, is_last=info is last)
     _check_room(path, info)
-    rows = table.read(files)
-    base = sum(file.rows for file in files if file.level == "base")
     with reading(path):
-        found = {facts.relation: facts for facts in fold(rows, base)}
+        base = split(table.read_base(file for file in files if file.level == "base"))
+        changes = table.read(file for file in files if file.level != "base")
+        found = {facts.relation: facts for facts in fold(changes, base)}
     relations = _relations(path, found, info)
-    return StoredState(info, _program(path, rows, info), relations, is_last=info is last)
+    return StoredState(info, _program(path, changes, base, info), relations, is_last=info is last)
 
 
 def _read_far(table: Table, files: list[File], info: VersionInfo, *, is_last: bool) -> StoredState:
@@ -79,22 +80,23 @@ def _read_far(table: Table, files: list[File], info: VersionInfo, *, is_last: bo
     with reading(path):
         said = far.read(path, info.store).said
     since = {name: each["since"] for name, each in said["relations"].items()}
-    rows = table.read_since((file for file in files if file.level == "base" and not file.is_far), since)
-    base = rows.num_rows - _count(rows, since)
-    rows = pa.concat_tables([rows, table.read_since((file for file in files if file.level != "base"), since)])
-    is_away = _is_in(rows, since)
+    first = table.read_since((file for file in files if file.level == "base" and not file.is_far), since)
+    later = table.read_since((file for file in files if file.level != "base"), since)
+    away_rows = pa.concat_tables([rows.filter(_is_in(rows, since)) for rows in (first, later)])
+    first, later = (rows.filter(pc.invert(_is_in(rows, since))) for rows in (first, later))
     with reading(path):
-        found = {facts.relation: facts for facts in fold(rows.filter(pc.invert(is_away)), base)}
-        changed = {name: (facts, states_) for name, facts, states_ in states(rows.filter(is_away))}
+        base = split([first])
+        found = {facts.relation: facts for facts in fold(later, base)}
+        changed = {name: (facts, states_) for name, facts, states_ in states(away_rows)}
     shapes = {name: shape for name, shape in info.relations.items() if name not in since}
     relations = _relations(path, found, replace(info, relations=shapes))
     away = []
     for name, each in said["relations"].items():
         arity, size = info.relations[name]
-        facts, states_ = changed.get(name, (_nothing(name, arity).facts, np.zeros(0, np.int64)))
+        facts, states_ = changed.get(name, (StoredFacts(name, arity).facts, np.zeros(0, np.int64)))
         away.append(StoredFar(name, arity, size, each, facts, states_))
     stored = StoredFiles(str(path / far.FOLDER), said)
-    return StoredState(info, _program(path, rows, info), relations, is_last, away, stored)
+    return StoredState(info, _program(path, later, base, info), relations, is_last, away, stored)
 
 
 def _read_rows(table: Table, files: list[File], info: VersionInfo, *, is_last: bool) -> StoredState:
@@ -102,23 +104,19 @@ def _read_rows(table: Table, files: list[File], info: VersionInfo, *, is_last: b
     path = table.directory
     large = {name: shape for name, shape in info.relations.items() if shape[1] > NEAR // 10}
     latest = dict.fromkeys(large, info.version)
-    rows = table.read_since((file for file in files if file.level == "base"), latest)
-    base = rows.num_rows
-    rows = pa.concat_tables([rows, table.read_since((file for file in files if file.level != "base"), latest)])
+    first = table.read_since((file for file in files if file.level == "base"), latest)
+    later = table.read_since((file for file in files if file.level != "base"), latest)
     with reading(path):
-        found = {facts.relation: facts for facts in fold(rows, base)}
+        base = split([first])
+        found = {facts.relation: facts for facts in fold(later, base)}
     shapes = {name: shape for name, shape in info.relations.items() if name not in large}
     relations = _relations(path, found, replace(info, relations=shapes))
     away = StoredRows([str(path / file.name) for file in files], large)
-    return StoredState(info, _program(path, rows, info), relations, is_last, rows=away)
+    return StoredState(info, _program(path, later, base, info), relations, is_last, rows=away)
 
 
 def _is_in(rows: pa.Table, relations: Iterable[str]) -> pa.ChunkedArray:
     return pc.is_in(rows["relation"], pa.array(list(relations), pa.large_string()))
-
-
-def _count(rows: pa.Table, relations: Iterable[str]) -> int:
-    return int(pc.sum(_is_in(rows, relations)).as_py() or 0)
 
 
 def _check_room(directory: Path, info: VersionInfo) -> None:
@@ -148,8 +146,8 @@ def stored_version(table: Table, version: int) -> VersionInfo:
     )
 
 
-def _program(directory: Path, rows: pa.Table, info: VersionInfo) -> Program:
-    text = programs(rows).get(RULES)
+def _program(directory: Path, changes: pa.Table, base: Base, info: VersionInfo) -> Program:
+    text = programs(changes, base).get(RULES)
     try:
         program = parse(text or "")
     except ProgramError as error:
@@ -165,15 +163,10 @@ def _relations(directory: Path, found: dict[str, StoredFacts], info: VersionInfo
     Facts say themselves how many columns they have; a commit of an older release may name those of an earlier version.
     """
     for name, (arity, count) in info.relations.items():
-        facts = found.setdefault(name, _nothing(name, arity))
+        facts = found.setdefault(name, StoredFacts(name, arity))
         if len(facts) != count:
             raise damaged(directory, f"{name} has {len(facts)} facts instead of {count}")
     unknown = [name for name, facts in found.items() if len(facts) and name not in info.relations]
     if unknown:
         raise damaged(directory, f"the commit does not name the relation {unknown[0]}")
     return [found[name] for name in info.relations]
-
-
-def _nothing(relation: str, arity: int) -> StoredFacts:
-    empty = pa.table([pa.nulls(0)] * arity, names=[f"c{number}" for number in range(arity)])
-    return StoredFacts(relation, arity, empty, np.zeros(0, np.bool_))

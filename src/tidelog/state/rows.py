@@ -16,12 +16,13 @@ Never     : no files (table.py), and no decision which row counts (fold.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
+from tidelog.changes.buffers import memory, numbers
 from tidelog.changes.columns import normalise
 from tidelog.changes.term_arrays import as_terms, is_term_type, texts_of
 
@@ -61,6 +62,11 @@ SCHEMA = pa.schema(
 
 Flags = np.ndarray[Any, np.dtype[np.bool_]]
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
+Cells: TypeAlias = dict[str, pa.Array]
+"""Cells by their fields: the values of every field that some cell has, null where another one is filled."""
+
+FIELDS = tuple(name for name, _ in _KINDS)
+"""The fields of a cell."""
 
 
 def to_rows(relation: str, facts: pa.Table, version: int, sign: int, explicit: Flags | bool, count: int) -> pa.Table:
@@ -94,18 +100,67 @@ def program_row(role: str, text: str, version: int) -> pa.Table:
     return to_rows(PROGRAM, pa.table({"role": [role], "text": [text]}), version, PRESENT, False, 1)
 
 
-def to_columns(values: pa.Array, arity: int) -> list[pa.Array]:
-    """The cells of facts that all have the same arity, as one array per column: of one type, or a dense union."""
+def to_cells(values: pa.Array, arity: int) -> Cells:
+    """The cells of facts that all have the same arity, fact by fact.
+
+    A ValueError if a cell is not filled exactly once.
+    """
     cells = values.flatten()
-    if arity == 1:
-        return [_column(cells)]
-    count = len(values)
-    return [_column(cells.take(pa.array(np.arange(at, count * arity, arity)))) for at in range(arity)]
+    found = {field.name: part for field, part in zip(cells.type, cells.flatten()) if part.null_count < len(part)}
+    if len(cells) != len(values) * arity or sum(len(part) - part.null_count for part in found.values()) != len(cells):
+        raise ValueError("a fact has a value too many or too few")
+    return found
 
 
-def fields(cells: pa.Array) -> list[pa.Array]:
-    """The five fields of cells, in the order of int, float, bool, text, term (the text of an RDF term)."""
-    return [cells.field(number) for number in range(len(_KINDS))]
+def column_of(cells: Cells, at: int, arity: int) -> Cells:
+    """The cells of one column, given those of facts of an arity."""
+    return cells if arity == 1 else _filled({name: _every(part, at, arity) for name, part in cells.items()})
+
+
+def joined(parts: Sequence[tuple[Cells, int]]) -> Cells:
+    """Cells under each other, each part given with its length."""
+    if len(parts) == 1:
+        return parts[0][0]
+    names = {name: part.type for cells, _ in parts for name, part in cells.items()}
+    return {
+        name: pa.concat_arrays([cells[name] if name in cells else pa.nulls(count, kind) for cells, count in parts])
+        for name, kind in names.items()
+    }
+
+
+def taken(cells: Cells, places: Numbers) -> Cells:
+    """The cells at some places."""
+    return _filled({name: part.take(pa.array(places)) for name, part in cells.items()})
+
+
+def _filled(cells: Cells) -> Cells:
+    return {name: part for name, part in cells.items() if part.null_count < len(part)}
+
+
+def to_array(cells: Cells) -> pa.Array:
+    """Cells as an array of their one type, or as a dense union."""
+    parts = [as_terms(cells[name]) if name == "term" else cells[name] for name, _ in _KINDS if name in cells]
+    if len(parts) <= 1:
+        return parts[0] if parts else pa.nulls(0)
+    codes, offsets = np.zeros(len(parts[0]), np.int8), np.zeros(len(parts[0]), np.int32)
+    for code, part in enumerate(parts):
+        filled = part.is_valid().to_numpy(zero_copy_only=False)
+        codes[filled] = code
+        offsets[filled] = np.arange(np.count_nonzero(filled))
+    return pa.UnionArray.from_dense(pa.array(codes), pa.array(offsets), [part.drop_null() for part in parts])
+
+
+def schema_of(fields: Collection[str]) -> pa.Schema:
+    """The schema of rows whose cells have some of the five fields only."""
+    cell = pa.struct([field for field in _CELL if field.name in fields])
+    return SCHEMA.set(SCHEMA.get_field_index("values"), pa.field("values", pa.list_(pa.field("element", cell))))
+
+
+def _every(part: pa.Array, start: int, step: int) -> pa.Array:
+    """Every so manyth value: without looking up where each value is, if all are numbers."""
+    if part.null_count or not (pa.types.is_integer(part.type) or pa.types.is_floating(part.type)):
+        return part.take(pa.array(np.arange(start, len(part), step)))
+    return numbers(memory(part)[start::step], part.type)
 
 
 def _values(columns: list[pa.Array], count: int) -> pa.Array:
@@ -146,17 +201,3 @@ def _parts(column: pa.Array) -> dict[str, pa.Array]:
 def _field(kind: pa.DataType) -> str:
     """The field that holds values of a type."""
     return "term" if is_term_type(kind) else next(name for name, its in _KINDS if its == kind)
-
-
-def _column(cells: pa.Array) -> pa.Array:
-    """Cells as an array of their one type, or as a dense union."""
-    filled = {name: part for (name, _), part in zip(_KINDS, fields(cells)) if part.null_count < len(part)}
-    parts = [as_terms(part) if name == "term" else part for name, part in filled.items()]
-    if len(parts) <= 1:
-        return parts[0] if parts else pa.nulls(0)
-    codes, offsets = np.zeros(len(cells), np.int8), np.zeros(len(cells), np.int32)
-    for code, part in enumerate(parts):
-        filled = part.is_valid().to_numpy(zero_copy_only=False)
-        codes[filled] = code
-        offsets[filled] = np.arange(np.count_nonzero(filled))
-    return pa.UnionArray.from_dense(pa.array(codes), pa.array(offsets), [part.drop_null() for part in parts])

@@ -17,9 +17,9 @@ import pyarrow as pa
 from tidelog.errors import StateError
 from tidelog.language.terms import Program
 from tidelog.state.far import FarStore, StoredFar, StoredFiles, StoredRows
-from tidelog.state.fold import StoredFacts
 from tidelog.state.journal import Journals
 from tidelog.state.rows import Flags
+from tidelog.state.stored_facts import Encodable, StoredFacts
 from tidelog.state.versions import VersionInfo
 
 
@@ -43,8 +43,8 @@ class Holder(Protocol):
 class Taker(Protocol):
     """What takes over the facts of a stored version: a backend."""
 
-    def restore(self, relation: str, facts: pa.Table, explicit: Flags, arity: int) -> None:
-        """Store facts."""
+    def restore(self, relation: str, arity: int, parts: Iterable[Encodable]) -> None:
+        """Store facts; no fact comes twice."""
 
     @property
     def far(self) -> FarStore | None:
@@ -83,7 +83,7 @@ class StoredState:
         """Give the facts to a backend, but not those of some relations; a commit comes next."""
         for facts in self.relations:
             if facts.relation not in without:
-                backend.restore(facts.relation, facts.facts, facts.explicit, facts.arity)
+                backend.restore(facts.relation, facts.arity, facts.parts)
         if self.files is not None or self.rows is not None:
             self._into_files(backend.far)
 

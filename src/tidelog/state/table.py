@@ -28,6 +28,7 @@ from deltalake.transaction import AddAction, RemoveAction, create_table_with_add
 
 from tidelog.errors import StateError
 from tidelog.state import far
+from tidelog.state.base_rows import filled_rows
 from tidelog.state.failpoints import reach
 from tidelog.state.rows import SCHEMA
 from tidelog.state.versions import KEY, VersionInfo
@@ -108,6 +109,17 @@ class Table:
     def read(self, files: Iterable[File]) -> pa.Table:
         """The rows of files; a file that is missing, damaged or of another length is refused."""
         return pa.concat_tables([SCHEMA.empty_table(), *(self._read(file) for file in files)])
+
+    def read_base(self, files: Iterable[File]) -> Iterator[pa.Table]:
+        """The rows of bases, in pieces, without version and sign, and without fields that are filled nowhere in one."""
+        for file in files:
+            rows = 0
+            with reading(self.directory):
+                for piece in filled_rows(self.directory / file.name):
+                    rows += piece.num_rows
+                    yield piece
+            if rows != file.rows:
+                raise damaged(self.directory, f"{file.name} has {rows} rows instead of {file.rows}")
 
     def read_relation(self, relation: str) -> pa.Table:
         """The rows of one relation, from wherever they can be."""

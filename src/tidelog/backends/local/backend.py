@@ -37,7 +37,8 @@ from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import maintain
 from tidelog.planning.lowered import is_of_rewrites
-from tidelog.planning.views import DELETED, INSERTED, OLD, Mark, View
+from tidelog.planning.views import DELETED, INSERTED, NO_MARKS, OLD, Mark, View
+from tidelog.state.stored_facts import Encodable
 
 _PART = 1 << 18
 """So many facts are encoded and stored between two questions whether to go on."""
@@ -218,14 +219,17 @@ class LocalBackend:
             self.store.dictionary.rewind(self._constants[0])
             self.store.keep(())
 
-    def restore(self, relation: str, facts: pa.Table, explicit: Flags, arity: int) -> None:
-        """Store facts of a saved version; they take effect with the next commit."""
-        self.store.relation(relation, arity)
-        if len(explicit):
-            columns = [self.store.dictionary.encode(column) for column in facts.columns]
-            rows = self.store.intern(relation, _stacked(columns, len(explicit))).parts[relation]
-            self.store.mark(LocalFacts({relation: rows}), add=Mark.NOW)
-            self.store.mark(LocalFacts({relation: rows[explicit]}), add=Mark.EXPLICIT)
+    def restore(self, relation: str, arity: int, parts: Iterable[Encodable]) -> None:
+        """Store facts of a saved version, none of them twice; they take effect with the next commit."""
+        found = self.store.relation(relation, arity)
+        first, flags = found.count, [np.zeros(0, np.bool_)]
+        for part in parts:
+            rows = with_columns(part.encoded(self.store.dictionary.encode))
+            found.room(len(rows))[: len(rows)] = rows
+            found.waiting += len(rows)
+            flags.append(part.explicit)
+        found.append_waiting(Mark.NOW)
+        found.mark(first + np.flatnonzero(np.concatenate(flags)).astype(np.int32), Mark.EXPLICIT, NO_MARKS)
 
     def nbytes(self) -> int:
         """The memory that facts, indexes and constants take."""

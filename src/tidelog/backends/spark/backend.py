@@ -46,6 +46,7 @@ from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.transaction import maintain
 from tidelog.planning.views import DELETED, INSERTED, OLD, Mark, View
+from tidelog.state.stored_facts import Encodable
 
 
 class SparkBackend:
@@ -149,10 +150,10 @@ class SparkBackend:
         self.missed += len(distinct) - len(found)
         return found
 
-    def restore(self, relation: str, facts: pa.Table, explicit: Flags, arity: int) -> None:
+    def restore(self, relation: str, arity: int, parts: Iterable[Encodable]) -> None:
         """Store facts of a saved version; a relation that has none is known all the same."""
-        self._near.restore(relation, facts, explicit, arity)
-        if not len(explicit):
+        self._near.restore(relation, arity, parts)
+        if not self.store.near.relations[relation].count:
             committed = self.store.committed
             committed.relations = {**committed.relations, relation: ColdRelation(relation, arity)}
 
