@@ -11,7 +11,9 @@ Departures : layers instead of one fact at a time. All facts in doubt are goals;
              at more supports of what is still open, few at first. When goals are proved, facts that were opened on the
              way are given up, unproved and not disproved, and the search starts again for the goals left; the
              paper explores each of them to the end. All disproved facts are deleted at once and drive the next deletion
-             (lines 7-9), not only those that deletion reached. Explicit facts are not checked.
+             (lines 7-9), not only those that deletion reached. Explicit facts are not checked. If explicit facts of the
+             stage's own relations go, others probably stay: a fact with an instance over such facts is proved at once,
+             without checking them first.
 
 Example (run by tests/maintenance/test_traces.py): what can be reached from a, by two ways and round a cycle.
 
@@ -61,6 +63,9 @@ DERIVABLE = View(Mark.OLD | Mark.NOW, Mark.PROVED | Mark.DELAYED)
 SUPPORTS = Matching(KEPT, KEPT, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
 PROVED = View(Mark.PROVED)
 FROM_PROVED = Matching(View(Mark.PROVED, Mark.DELTA), PROVED, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
+
+ASSERTED = View(Mark.NOW | Mark.EXPLICIT)
+FROM_ASSERTED = Matching(ASSERTED, ASSERTED, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
 
 PATIENCE = 256
 """How many facts a search may open for each support that it may follow: with a limit of 4 supports it opens 1,024."""
@@ -170,6 +175,8 @@ class _Check(Generic[F]):
         rest = store.restrict(checked, View(outside=Mark.EXPLICIT | Mark.DELAYED))
         if rest and self.task.scheduled.grounded.rules:
             known.append(store.supported(self.task.scheduled.grounded, rest, NEW_VERSION, "backward"))
+        if rest and self.task.withdrawn and self.task.stage.is_recursive:
+            known.append(store.supported(self.task.scheduled.recurring, rest, FROM_ASSERTED, "backward"))
         proved = store.union(known)
         while proved:
             self.task.round()
