@@ -74,14 +74,14 @@ class Engine(Submitting, AtAGlance):
         """`threads`: how many of them large work may use in this process, by default as many as there are cores."""
         expect(rules, (str, Program), "the program", "a text, or a Program")
         program = parse(rules) if isinstance(rules, str) else rules
-        check(program)
+        checked = check(program)
         self._strategy = strategy_named(strategy)
         self._backend = backend_named(backend, spark, threads)
         self._spark, self._may_move = spark, backend == "auto"
         self.limits, self._arithmetic, self._missing = limits or Limits(), check_choice(arithmetic), Missing()
         self.watcher: Callable[[int], None] | None = None
         directives = program.declarations, program.inputs, program.outputs
-        self._book = RuleBook(Program((), (), *directives))
+        self._book = RuleBook(Program((), (), *directives), checked=checked)
         self._foresight, self._journals, self._notices = Foresight(), Journals(), Notices()
         self._before, self._worker, self.version = Before(), self._hire(), 0
         self._turns = Turns(lambda is_clean: self._foresight.undo(self._backend, is_clean=is_clean))

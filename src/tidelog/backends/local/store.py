@@ -233,7 +233,7 @@ class LocalStore:
             return None
         [(name, rows)] = driving.parts.items()
         crew = self._preparation(stage).crew(name, Driver.LITERAL, matching)
-        if crew.bundle is None or crew.others or crew.bundle.scans or crew.bundle.heads != {name}:
+        if crew.bundle is None or crew.others or name in crew.bundle.scans or crew.bundle.heads != {name}:
             return None
         self.ask_budget()
         swept = sweep(crew.bundle, self.relations[name], rows, heads, passing, self._runner.scratch)
@@ -249,9 +249,8 @@ class LocalStore:
         """The heads of all instances of the given rules."""
         if self._supply.is_partial:
             self._announce_all(stage, rules, matching)
-        runs = [self._preparation(stage).executable(rule, Driver.NOTHING, None, matching) for rule in rules]
         found: dict[str, list[Array]] = {}
-        for executable in [one for one in runs if not one.is_futile()]:
+        for executable in self._preparation(stage).from_nothing(rules, matching):
             self._runner.feed(executable, NO_DRIVER, phase, self._collector(found, heads, add))
         return gather(found)
 
@@ -328,7 +327,7 @@ class LocalStore:
         """As `evaluate`, but counting."""
         if self._supply.is_partial:
             self._announce_all(stage, rules, matching)
-        runs = [self._preparation(stage).executable(rule, Driver.NOTHING, None, matching) for rule in rules]
+        runs = self._preparation(stage).from_nothing(rules, matching)
         return union([self._count(stage, executable, None, sign, phase) for executable in runs])
 
     def _count(self, stage: Stage, executable: Executable, rows: Array | None, sign: int, phase: str) -> LocalFacts:

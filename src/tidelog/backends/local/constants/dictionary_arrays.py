@@ -40,6 +40,8 @@ class ConstantStore:
         self.counters: Array = np.zeros(3, np.int64)
         self.epoch = 0
         """How often constants were forgotten: ids of another epoch may mean something else by now."""
+        self.moved = 0
+        """How often arrays were replaced: addresses taken before are no longer good."""
         self._strings: pa.Array = pa.nulls(0, pa.large_string())  # not `pa.array`, which imports pandas
         self.latch = RLock()
 
@@ -92,6 +94,7 @@ class ConstantStore:
                 string_table=_string_table(count, held, kinds, payloads, heap, offsets),
                 counters=np.array(counters, np.int64),
                 epoch=self.epoch + 1,
+                moved=self.moved + 1,
                 _strings=pa.nulls(0, pa.large_string()),
             )
 
@@ -165,7 +168,9 @@ class ConstantStore:
         if 2 * (held + strings) > texts.size:
             texts = _string_table(count, held + strings, kinds, payloads, heap, offsets)
         arrays = {"kinds": kinds, "payloads": payloads, "heap": heap, "offsets": offsets}
-        self.__dict__.update(arrays, scalar_table=numbers, string_table=texts)  # one step: no interrupt falls into it
+        arrays |= {"scalar_table": numbers, "string_table": texts}
+        if any(array is not self.__dict__[name] for name, array in arrays.items()):
+            self.__dict__.update(arrays, moved=self.moved + 1)  # one step: no interrupt falls into it
 
 
 def _scalar_table(count: int, scalars: int, kinds: Array, payloads: Array) -> Array:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Array, Int, compiled
-from tidelog.backends.local.kernels.memory import fetch16, fetch64
+from tidelog.backends.local.kernels.memory import fetch64
 
 KIND_INT, KIND_FLOAT, KIND_BOOL, KIND_STRING, KIND_TERM = 0, 1, 2, 3, 4
 CONSTANTS, STRINGS, HEAP_BYTES = 0, 1, 2
@@ -39,8 +39,6 @@ _BLOCK = 64
 """Numbers are looked up by the block: what a block will read is sent for first, so that the waiting overlaps."""
 _FAR = 1 << 17
 """A table with more slots than these does not fit into a cache that is near."""
-_STAGE, _MANY = 6, 256
-"""How many texts are between two stages of sending for memory, and for how many texts that pays."""
 
 
 @compiled
@@ -275,46 +273,6 @@ def encode_dense(
 
 
 @compiled
-def _send_for(
-    kind: Int,
-    position: Int,
-    start: Int,
-    data: Array,
-    bounds: Array,
-    out: Array,
-    kinds: Array,
-    payloads: Array,
-    table: Array,
-    heap: Array,
-    offsets: Array,
-) -> None:
-    """Send for what later texts will be compared with, so that one access to memory does not wait for another.
-
-    A text goes through four stages on its way: its slot, the constant that the slot names, where the text of that
-    constant stands, and this text. `out` holds the slot and then the constant of a text until its id is written there.
-    """
-    count, mask = bounds.size - 1, np.uint64(table.size - 1)
-    at = position + 4 * _STAGE
-    if at < count:
-        slot = bytes_hash(kind, data, bounds[at], bounds[at + 1]) & mask
-        fetch64(table.ctypes.data, np.int64(slot))
-        out[at] = np.int32(np.uint32(slot))
-    at -= _STAGE
-    if start + 4 * _STAGE <= at < count:
-        found = np.int64(table[np.uint64(np.uint32(out[at]))] & _ID_BITS) - 1
-        out[at] = found
-        if found >= 0:
-            fetch64(payloads.ctypes.data, found)
-            fetch16(kinds.ctypes.data, found >> 1)
-    at -= _STAGE
-    if start + 4 * _STAGE <= at < count and out[at] >= 0:
-        fetch64(offsets.ctypes.data, payloads[out[at]])
-    at -= _STAGE
-    if start + 4 * _STAGE <= at < count and out[at] >= 0:
-        fetch64(heap.ctypes.data, offsets[payloads[out[at]]] >> 3)
-
-
-@compiled
 def encode_strings(
     sources: Array,
     data: Array,
@@ -334,8 +292,6 @@ def encode_strings(
     """
     single = sources.size == 1
     for position in range(start, bounds.size - 1):
-        if bounds.size - 1 - start >= _MANY:
-            _send_for(sources[0], position, start, data, bounds, out, kinds, payloads, table, heap, offsets)
         found = string_insert(
             sources[0] if single else sources[position],
             data,

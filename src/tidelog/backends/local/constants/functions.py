@@ -28,7 +28,7 @@ NO_VALUE = -1
 """Stands in the place of an id where there is no value."""
 _FALSE, _TRUE, _NEITHER = 0, 1, 2
 
-_ARITHMETIC = {
+ARITHMETIC = {
     "+": kernels.ADD,
     "-": kernels.SUBTRACT,
     "*": kernels.MULTIPLY,
@@ -36,6 +36,7 @@ _ARITHMETIC = {
     "%": kernels.REMAINDER,
     "^": kernels.POWER,
 }
+"""Functions of two numbers that kernels know."""
 _SUMMARIES = {"sum": kernels.SUM, "mean": kernels.MEAN, "median": kernels.MEDIAN}
 _HOLDS: dict[str, Callable[[Array], Array]] = {
     "<": lambda found: found == LESS,
@@ -89,7 +90,7 @@ def _applied(dictionary: Dictionary, function: str, columns: Sequence[Array]) ->
         if function == partial.ALL:
             return np.full(rows, ids[_TRUE], np.int32)
         return np.append(ids, np.int32(NO_VALUE))[_truth(dictionary, function[1:], columns[0], columns[1])]
-    if function in _ARITHMETIC:
+    if function in ARITHMETIC:
         return _arithmetic(dictionary, function, columns)
     if function in ("min", "max"):
         starts = np.arange(0, rows * len(columns), len(columns), dtype=np.int64)
@@ -145,7 +146,7 @@ def _arithmetic(dictionary: Dictionary, function: str, columns: Sequence[Array])
     rows = columns[0].size
     kinds, payloads, deferred = np.empty(rows, np.int8), np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
     left, right = read_only(columns[0]), read_only(columns[1])
-    code, d = _ARITHMETIC[function], dictionary
+    code, d = ARITHMETIC[function], dictionary
     kernels.arithmetic(code, left, right, d.kinds, d.payloads, kinds, payloads, deferred)
     return _finish_rows(dictionary, function, columns, _computed(dictionary, kinds, payloads, deferred), deferred)
 

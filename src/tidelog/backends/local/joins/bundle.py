@@ -5,13 +5,15 @@ What      : packs the programs of several executables into common arrays; `match
 Idea      : a small update meets a dozen rules, and most of them derive nothing. A kernel call for each of them would
             cost more than all the joining.
 Invariant : a program gives the same matches in the same order as its executable. What does not fit into the table, or
-            is still not done when the call has looked at many candidates, is left to the executable, from the start.
-Never     : no arithmetic: executables that have some are refused by `is_simple`.
+            is still not done when the call has looked at many candidates, is left to the executable, from the start;
+            so is arithmetic that the machine cannot do (fused.py).
+Never     : no executable of several segments.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import NamedTuple
@@ -20,6 +22,7 @@ import numpy as np
 
 from tidelog.backends.local.joins import machine
 from tidelog.backends.local.joins.executable import Executable
+from tidelog.backends.local.joins.fused import Fused, plain
 from tidelog.backends.local.kernels.compiled import Array, Int, allocating, compiled
 from tidelog.backends.local.kernels.interpreting import bounded
 from tidelog.backends.local.relations.relation import Relation
@@ -31,6 +34,10 @@ _TABLE = 1 << 16
 _FUEL = 1 << 24
 """How many candidates all programs of a call may look at together before the budget is asked again."""
 _LOADS, _CODE, _STARTS, _REGISTERS, _CHOSEN = 0, 2, 4, 6, 8
+_ROOM = 2
+"""For how many new constants there is room per driving fact and step that computes; if there are more, the rows are
+left to the plain executables."""
+_NO_LATCH = nullcontext()
 UNFINISHED = -1
 _STATE = len(machine.START)
 
@@ -165,14 +172,17 @@ class Bundle:
         self._programs = Programs(parts, np.empty(0, np.int64), arrays)
         self._relations = list({id(one): one for each in executables for one in each.relations}.values())
         self._scanning = [executable for executable in executables if executable.scans]
+        self._fused = [executable for executable in executables if isinstance(executable, Fused)]
+        self._dictionary, self._moved = self._fused[0].dictionary if self._fused else None, -1
         self._empty: list[Relation] = []
         self._epoch = -1
 
     def matches(self, driving: Array, scratch: Array) -> Matches:
         """The heads that the executables derive; those of one relation come together, because storing has a price."""
-        programs = self.ready()
-        counts = np.empty(len(programs.order), np.int64)
-        run_all(driving, *programs, counts, scratch, bounded(_FUEL))
+        with self.latch:
+            programs = self.ready(len(driving))
+            counts = np.empty(len(programs.order), np.int64)
+            run_all(driving, *programs, counts, scratch, bounded(_FUEL))
         found = Matches([], [], [])
         rule, start, used = None, 0, 0
         for number, count in zip(programs.order.tolist(), counts.tolist()):
@@ -180,7 +190,7 @@ class Bundle:
                 continue
             executable = self.executables[number]
             if count == UNFINISHED:
-                found.unfinished.append(executable)
+                found.unfinished.append(plain(executable))
                 continue
             found.hits.append((executable, count))
             if rule is not None and rule.head.relation != executable.plan.rule.head.relation:
@@ -194,15 +204,16 @@ class Bundle:
 
     def proved(self, driving: Array) -> Proofs:
         """Which rows are the head of an instance of any executable."""
-        programs = self.ready()
-        counts, proved = np.empty(len(programs.order), np.int64), np.zeros(len(driving), np.bool_)
-        looked = np.zeros(len(self.executables), np.int64)
-        _prove_all(driving, *programs, counts, looked, proved, bounded(_FUEL))
+        proved, looked = np.zeros(len(driving), np.bool_), np.zeros(len(self.executables), np.int64)
+        with self.latch:
+            programs = self.ready(len(driving))
+            counts = np.empty(len(programs.order), np.int64)
+            _prove_all(driving, *programs, counts, looked, proved, bounded(_FUEL))
         hits, unfinished = [], []
         for number, count in zip(programs.order.tolist(), counts.tolist()):
             executable = self.executables[number]
             if count < 0:
-                unfinished.append(executable)
+                unfinished.append(plain(executable))
             if count not in (0, UNFINISHED):
                 hits.append((executable, count if count > 0 else UNFINISHED - count))
         return Proofs(proved, hits, unfinished, looked)
@@ -212,13 +223,27 @@ class Bundle:
         """The relations whose facts are derived."""
         return frozenset(executable.plan.rule.head.relation for executable in self.executables)
 
-    @property
-    def scans(self) -> bool:
-        """Whether a program scans a whole relation."""
-        return bool(self._scanning)
+    @cached_property
+    def scans(self) -> frozenset[str]:
+        """The relations that programs scan as a whole."""
+        return frozenset(name for executable in self._scanning for name in executable.scans)
 
-    def ready(self) -> Programs:
-        """Leave out what cannot match, because a relation is empty, and write current addresses into the programs."""
+    @property
+    def latch(self) -> AbstractContextManager[object]:
+        """What to hold from `ready` until the programs have run: constants may be added, and must not move."""
+        return _NO_LATCH if self._dictionary is None else self._dictionary.latch
+
+    def ready(self, driving: int) -> Programs:
+        """Leave out what cannot match, because a relation is empty, and write current addresses into the programs.
+
+        `driving` is about how many facts will drive them: so many times there is room for new constants.
+        """
+        if self._dictionary is not None:
+            self._dictionary.reserve(_ROOM * sum(one.computes for one in self._fused) * driving)
+            if self._moved != self._dictionary.moved:
+                for fused in self._fused:
+                    fused.note_constants()
+                self._moved = self._dictionary.moved
         epoch = 0
         for relation in self._relations:
             epoch += relation.epoch

@@ -62,7 +62,7 @@ class Executable:
         self.own = own
         self._relation_of = relation_of
         self._dictionary = dictionary
-        self._constants: dict[Literally, int] = {}
+        self._constants: dict[Expression, int] = {}
         self.joins = [step for step in plan.steps if isinstance(step, Join)]
         self._join_at = {step.literal: at for at, step in enumerate(self.joins)}
         self._joined = [relation_of(join.relation, len(join.columns)) for join in self.joins]
@@ -70,7 +70,8 @@ class Executable:
         self._segments = self._assemble()
         self._registers = np.zeros(self._width + len(self._constants), np.int64)
         for constant, register in self._constants.items():
-            self._registers[register] = dictionary.encode([constant.value])[0]
+            if isinstance(constant, Literally):
+                self._registers[register] = dictionary.encode([constant.value])[0]
         self._head_is_plain = all(not isinstance(part, Apply) for part in plan.head)
         self._is_direct = len(self._segments) == 1 and not self._segments[0].arithmetic
         self._skips = self._is_direct and note_returns(plan, matching, self._segments[0].code, self._segments[0].starts)
@@ -87,9 +88,9 @@ class Executable:
         return [relation for segment in self._segments for _, relation, _ in segment.uses]
 
     @property
-    def scans(self) -> bool:
-        """Whether the plan scans a whole relation."""
-        return any(segment.scans for segment in self._segments)
+    def scans(self) -> set[str]:
+        """The relations that the plan scans as a whole."""
+        return {relation.name for segment in self._segments for _, relation in segment.scans}
 
     def pack(self) -> tuple[Array, Array, Array, Array, Array]:
         """The parts of a simple plan's program: loads, code, starts, registers and the registers of the head."""
@@ -234,14 +235,10 @@ class Executable:
         return np.ascontiguousarray(table)
 
     def _evaluate(self, expression: Expression, table: Array) -> Array:
-        match expression:
-            case Slot(number):
-                return np.ascontiguousarray(table[:, 1 + number])
-            case Literally():
-                return self._column(table, self._register(expression))
-            case Apply(function, arguments):
-                columns = [self._evaluate(argument, table) for argument in arguments]
-                return functions.apply(self._dictionary, function, columns)
+        if isinstance(expression, Apply):
+            columns = [self._evaluate(argument, table) for argument in expression.arguments]
+            return functions.apply(self._dictionary, expression.function, columns)
+        return self._column(table, self._register(expression))
 
     def _column(self, table: Array, register: int) -> Array:
         """A register as a column: part of the table, or a constant repeated."""
@@ -318,9 +315,9 @@ class Executable:
                     yield block
             case Test(op, left, right):
                 operation = machine.EQUAL if op == "=" else machine.DIFFERENT
-                yield _simple(operation, self._register(left), self._register(right))
+                yield simple_block(operation, self._register(left), self._register(right))
             case Compute(slot, expression):
-                yield _simple(machine.COPY, 1 + slot.number, self._register(expression))
+                yield simple_block(machine.COPY, 1 + slot.number, self._register(expression))
 
     def _atom(
         self, name: str, columns: tuple[Column, ...], view: View, segment: Segment, at: int, register: int
@@ -375,7 +372,8 @@ def _stacked(columns: Sequence[Array], rows: int) -> Array:
     return np.column_stack(columns).astype(np.int32, copy=False) if columns else np.empty((rows, 0), np.int32)
 
 
-def _simple(operation: int, one: int, other: int) -> list[int]:
+def simple_block(operation: int, *details: int) -> list[int]:
+    """A step that looks into no relation."""
     block = [0] * machine.DETAILS
     block[machine.OPERATION] = operation
-    return [*block, one, other]
+    return [*block, *details]

@@ -6,19 +6,23 @@ Idea      : fused nested index loops with nothing materialised in between; becau
             compiles nothing. When the table is full the machine stops and later resumes where it was.
 Invariant : matches come in a fixed order, each once. Rows may be appended to relations and tables may grow between
             two calls: cursors are row numbers, and a ring is walked to what was its last row at the start.
-Never     : no arithmetic (constants/functions.py), no insertion (relations/relation_kernels.py), no Python objects.
+Never     : no insertion of facts (relations/relation_kernels.py), no Python objects. Arithmetic only as far as
+            constants/single_values.py can tell the result; where it cannot, the run is stuck, and says so.
 
 A step is a block of integers: operation, address of the rows, arity, address of the marks, care, want, address of the
 slots, room, address of the links, number of rows, row register (or -1), number of key pairs, number of actions, where
 to go back to instead of trying other candidates of the step, where to go back to after a match (of the last step), then
 the key pairs (column, register) and the actions (column, register, kind). Where to go back to is a depth plus 2, or 0
-for the usual way; if `state` asks for every match, it is always the usual way.
+for the usual way; if `state` asks for every match, it is always the usual way. The details of arithmetic are a target
+register, or the orders that are wanted (bit 0 less, 1 equal, 2 greater), two registers, the function, and addresses.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from tidelog.backends.local.constants.function_kernels import NO_ORDER
+from tidelog.backends.local.constants.single_values import UNSURE, compared, computed
 from tidelog.backends.local.kernels.compiled import Array, Int, compiled
 from tidelog.backends.local.kernels.hashing import find_one, hash_more, home, row_of, tag_of
 from tidelog.backends.local.kernels.memory import load16, load32, load64
@@ -26,7 +30,10 @@ from tidelog.backends.local.relations import row_table
 
 SCAN, CHAIN_ONE, CHAIN_MORE, WHOLE = 0, 1, 2, 3
 ABSENT_SCAN, ABSENT_ONE, ABSENT_MORE, ABSENT_WHOLE = 4, 5, 6, 7
-EQUAL, DIFFERENT, COPY = 8, 9, 10
+EQUAL, DIFFERENT, COPY, COMPUTED, ORDERED = 8, 9, 10, 11, 12
+TARGET, LEFT, RIGHT, FUNCTION, ARRAYS = 0, 1, 2, 3, 4
+"""Where the details of arithmetic stand."""
+FAILS, HOLDS, IS_STUCK = 0, 1, 2
 (
     OPERATION, ROWS, ARITY, MARKS, CARE, WANT, SLOTS, ROOM, LINKS, COUNT, ROW_REGISTER, KEY_PAIRS, ACTIONS, BACK, AFTER,
     DETAILS,
@@ -145,23 +152,40 @@ def _fits(code: Array, at: Int, row: Int, registers: Array) -> bool:
 
 
 @compiled
-def _holds(code: Array, at: Int, operation: Int, registers: Array) -> bool:
-    """Whether a step without alternatives holds: a comparison of registers, a copy, or an absence."""
+def _calculates(code: Array, at: Int, operation: Int, registers: Array) -> Int:
+    """As `_holds`, for arithmetic and order."""
     details = at + DETAILS
+    left, right = registers[code[details + LEFT]], registers[code[details + RIGHT]]
+    if operation == COMPUTED:
+        found = computed(code[details + FUNCTION], left, right, code, details + ARRAYS)
+        if found == UNSURE:
+            return np.int64(IS_STUCK)
+        registers[code[details + TARGET]] = found
+        return np.int64(HOLDS)
+    found = compared(left, right, code, details + ARRAYS)
+    return np.int64(IS_STUCK) if found == NO_ORDER else code[details + TARGET] >> (found + 1) & 1
+
+
+@compiled
+def _holds(code: Array, at: Int, registers: Array) -> Int:
+    """Whether a step without alternatives holds: a comparison of registers, a copy, arithmetic, or an absence."""
+    details, operation = at + DETAILS, code[at + OPERATION]
+    if operation >= COMPUTED:
+        return _calculates(code, at, operation, registers)
     if operation == EQUAL:
-        return bool(registers[code[details]] == registers[code[details + 1]])
+        return np.int64(registers[code[details]] == registers[code[details + 1]])
     if operation == DIFFERENT:
-        return bool(registers[code[details]] != registers[code[details + 1]])
+        return np.int64(registers[code[details]] != registers[code[details + 1]])
     if operation == COPY:
         registers[code[details]] = registers[code[details + 1]]
-        return True
+        return np.int64(HOLDS)
     last = _last(code, at, operation - ABSENT_SCAN, registers)
     row = _first(code, at, operation - ABSENT_SCAN, last)
     while row != -1:
         if _fits(code, at, row, registers):
-            return False
+            return np.int64(FAILS)
         row = _next(code, at, operation - ABSENT_SCAN, row, last)
-    return True
+    return np.int64(HOLDS)
 
 
 @compiled
@@ -254,7 +278,7 @@ def run(
     whether the step at that depth begins, how many candidates were looked at, and whether every match is asked for,
     also those that differ in nothing that the head keeps; the run is done when the position is the number of driving
     rows. At most `limit` matches are written per driving row. A run also stops after about `most` candidates, so that
-    the budget can be asked. `cursors` has two entries per step.
+    the budget can be asked, and where it is stuck. `cursors` has two entries per step.
     """
     steps, room = starts.shape[0], table.shape[0]
     position, depth, emitted, entering = state[POSITION], state[DEPTH], state[EMITTED], state[ENTERING] != 0
@@ -279,8 +303,10 @@ def run(
         elif is_sparing and not entering and code[starts[depth] + BACK] > 0:
             depth = code[starts[depth] + BACK] - 2
         elif code[starts[depth] + OPERATION] >= ABSENT_SCAN:
-            entering = entering and _holds(code, starts[depth], code[starts[depth] + OPERATION], registers)
-            depth += 1 if entering else -1
+            verdict = _holds(code, starts[depth], registers) if entering else np.int64(FAILS)
+            if verdict == IS_STUCK:
+                break
+            entering, depth = verdict == HOLDS, depth + (1 if verdict == HOLDS else -1)
         else:
             at, operation = starts[depth], code[starts[depth] + OPERATION]
             if entering:

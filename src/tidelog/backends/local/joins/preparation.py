@@ -9,7 +9,7 @@ Never     : no facts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -18,6 +18,7 @@ import numpy as np
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins.bundle import Bundle
 from tidelog.backends.local.joins.executable import Executable
+from tidelog.backends.local.joins.fused import Fused, is_fusable, plain
 from tidelog.backends.local.relations.facts import distinct
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.language.terms import Atom, Negation
@@ -69,13 +70,6 @@ class Crew:
     bundle: Bundle | None
     others: list[Executable]
     everyone: list[Executable]
-
-    @staticmethod
-    def of(everyone: list[Executable]) -> Crew:
-        """The crew of some executables."""
-        simple = [executable for executable in everyone if executable.is_simple]
-        others = [executable for executable in everyone if not executable.is_simple]
-        return Crew(Bundle(simple) if simple else None, others, everyone)
 
 
 class Preparation:
@@ -129,6 +123,22 @@ class Preparation:
             self._alive.extend((rule, matching))
         return found
 
+    def from_nothing(self, rules: Iterable[LoweredRule], matching: Matching) -> list[Executable]:
+        """The executables of rules as wholes, of those that can have instances.
+
+        A rule with a positive atom of a relation without rows needs no plan. Its relations are known from now on.
+        """
+        useful = [rule for rule in rules if 0 not in [relation.count for relation in self._read(rule)]]
+        return [self.executable(rule, Driver.NOTHING, None, matching) for rule in useful]
+
+    def _read(self, rule: LoweredRule) -> Iterator[Relation]:
+        for literal in rule.body:
+            match literal:
+                case Atom(relation, terms):
+                    yield self._relation_of(relation, len(terms))
+                case Negation(Atom(relation, terms)):
+                    self._relation_of(relation, len(terms))
+
     def crew(self, relation: str, driver: Driver, matching: Matching) -> Crew:
         """Everything that facts of a relation drive: as positive literals of bodies, or as heads."""
         key = (relation, driver, id(matching))
@@ -139,7 +149,7 @@ class Preparation:
             else:
                 places = self.driven.get(relation, ())
                 everyone = [self.executable(rule, driver, literal, matching) for rule, literal in places]
-            found = self._crews[key] = Crew.of(everyone)
+            found = self._crews[key] = self._crew(everyone, matching)
             self._alive.append(matching)
         return found
 
@@ -150,7 +160,9 @@ class Preparation:
             usual = [one.plan for one in self._simple(relation, matching)]
             others = [self._other_order(plan) for plan in usual]
             is_new = any(other is not plan for other, plan in zip(others, usual))
-            self._rivals[key] = Crew.of([self._made(plan, matching) for plan in others]) if is_new else None
+            self._rivals[key] = (
+                self._crew([self._made(plan, matching) for plan in others], matching) if is_new else None
+            )
         return self._rivals[key]
 
     def mixed(self, relation: str, matching: Matching, are_rivals: tuple[bool, ...]) -> Crew:
@@ -164,7 +176,7 @@ class Preparation:
             assert rivals.bundle is not None
             pairs = zip(usual.bundle.executables, rivals.bundle.executables, are_rivals)
             plans = [rival.plan if is_rival else own.plan for own, rival, is_rival in pairs]
-            found = Crew.of([*(self._made(plan, matching) for plan in plans), *usual.others])
+            found = self._crew([*(self._made(plan, matching) for plan in plans), *usual.others], matching)
             self._mixed[key] = found
         return found
 
@@ -175,6 +187,17 @@ class Preparation:
     def _other_order(self, plan: Plan) -> Plan:
         leading = other_leading(plan)
         return plan if leading is None else plan_head(plan.rule, self._sizes, leading)
+
+    def _crew(self, everyone: list[Executable], matching: Matching) -> Crew:
+        """The crew of some executables; those with arithmetic that the machine can do are in the bundle, too."""
+        bundled: list[Executable] = []
+        for one in everyone:
+            if one.is_simple:
+                bundled.append(one)
+            elif is_fusable(one.plan):
+                bundled.append(Fused(one, matching, self._relation_of, self._dictionary))
+        known = set(map(plain, bundled))
+        return Crew(Bundle(bundled) if bundled else None, [one for one in everyone if one not in known], everyone)
 
     def _made(self, plan: Plan, matching: Matching) -> Executable:
         return Executable(plan, matching, self.stage.relations, self._relation_of, self._dictionary)

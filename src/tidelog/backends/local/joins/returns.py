@@ -26,6 +26,8 @@ def note_returns(plan: Plan, matching: Matching, code: Array, starts: Array) -> 
         return False
     blocks = [len(matching.absent(is_before=one.is_before)) if isinstance(one, Absent) else 1 for one in plan.steps]
     last = [end - 1 for end in accumulate(blocks)]
+    if len(starts) != last[-1] + 1:
+        return False  # arithmetic takes several blocks
     depths = [one if one < 0 else last[one] for one in plan.returns]
     found = False
     for step, depth in zip(last, depths):

@@ -6,7 +6,7 @@ Idea      : an update that reaches a few facts through many rounds spends its ti
             inside one. See maintenance/rounds.py for what a round is.
 Invariant : a round is done wholly or not at all. (Only the marks of its driving facts may be set already; setting them
             again changes nothing.) Arrays never grow here; a round that needs more room is left to the caller.
-Never     : no bundle that scans whole relations, because these grow meanwhile.
+Never     : no bundle that scans the relation as a whole, because it grows meanwhile.
 """
 
 from __future__ import annotations
@@ -85,15 +85,15 @@ class Swept(NamedTuple):
 def sweep(bundle: Bundle, relation: Relation, driving: Array, heads: View, passing: Passing, table: Array) -> Swept:
     """As many rounds as fit into one kernel call, perhaps not even one."""
     count, room = len(driving), min(_MOST_FOUND, max(_LEAST_ROOM, relation.count))
-    programs, epoch = bundle.ready(), relation.epoch  # makes the indexes, which are lent with everything else
-    lent = relation.lend(count, room, heads, baring=not passing.numbers[1] & _NOW)
-    if relation.epoch != epoch:
-        programs = bundle.ready()
-    reached = np.empty(count + room, np.int32)
-    reached[:count] = driving
-    totals = np.zeros(len(programs.order), np.int64)
-    how = np.array((heads.care, heads.want, *passing.numbers, heads.want == 0), np.int64)
-    with relation.latch:
+    with bundle.latch, relation.latch:
+        programs, epoch = bundle.ready(room), relation.epoch  # makes the indexes, which are lent with everything else
+        lent = relation.lend(count, room, heads, baring=not passing.numbers[1] & _NOW)
+        if relation.epoch != epoch:
+            programs = bundle.ready(room)
+        reached = np.empty(count + room, np.int32)
+        reached[:count] = driving
+        totals = np.zeros(len(programs.order), np.int64)
+        how = np.array((heads.care, heads.want, *passing.numbers, heads.want == 0), np.int64)
         rounds, start, stop = _sweep(reached, count, room, *programs, totals, table, lent, how, bounded(_FUEL))
     counted = zip(programs.order.tolist(), totals.tolist())
     hits = [(bundle.executables[at].plan.rule.key, hit) for at, hit in counted if hit]

@@ -61,9 +61,11 @@ def _storer(number_type: Part, width: int) -> Callable[..., Any]:
     return store
 
 
+load8 = _loader(types.int8, 8)
 load16 = _loader(types.uint16, 16)
 load32 = _loader(types.int32, 32)
 load64 = _loader(types.int64, 64)
+store8 = _storer(types.int8, 8)
 store32 = _storer(types.int32, 32)
 store64 = _storer(types.int64, 64)
 

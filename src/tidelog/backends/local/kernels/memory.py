@@ -10,11 +10,16 @@ Never     : called from anything but a kernel.
 
 from __future__ import annotations
 
-from ctypes import c_int32, c_int64, c_uint16
+from ctypes import c_int8, c_int32, c_int64, c_uint16
 
 import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Int
+
+
+def load8(address: Int, index: Int) -> Int:
+    """The signed 8-bit number at a place."""
+    return np.int64(c_int8.from_address(int(address) + int(index)).value)
 
 
 def load16(address: Int, index: Int) -> Int:
@@ -30,6 +35,11 @@ def load32(address: Int, index: Int) -> Int:
 def load64(address: Int, index: Int) -> Int:
     """The signed 64-bit number at a place."""
     return np.int64(c_int64.from_address(int(address) + 8 * int(index)).value)
+
+
+def store8(address: Int, index: Int, value: Int) -> None:
+    """Write an 8-bit number."""
+    c_int8.from_address(int(address) + int(index)).value = int(value)
 
 
 def store32(address: Int, index: Int, value: Int) -> None:
