@@ -48,8 +48,10 @@ docs: $(READY)  ## build the site into site/, with search and an API reference; 
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 	@echo "open site/index.html"
 
-wheel: $(READY)  ## build a wheel into dist/
+wheel: $(READY)  ## build two wheels into dist/: one for every system, one with compiled kernels for this Python and system
 	@$(PIP) wheel --no-deps --build-constraint constraints.txt --wheel-dir dist .
+	@$(BIN)/tidelog warm --portable build/kernels
+	@TIDELOG_WHEEL_KERNELS=$(CURDIR)/build/kernels $(PIP) wheel --no-deps --build-constraint constraints.txt --wheel-dir dist .
 	@ls dist/*.whl
 
 bench: $(READY)  ## measure the local backend
@@ -62,7 +64,7 @@ bench-spark: $(READY)  ## measure the Spark backend
 	@$(BIN)/python -m benchmarks.spark
 
 clean:  ## remove the environment and every cache
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse site dist
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse site dist build
 
 # The environment is made once and renewed when a requirement changes; the stamp keeps later runs fast.
 $(READY): pyproject.toml constraints.txt | $(BIN)/python

@@ -3,7 +3,7 @@
 What      : runs a little of everything that the compiled store does; what was compiled stays in the cache on disk.
 Idea      : Numba compiles a kernel for the types that it is called with, so the surest way to compile what will be used
             is to use it: every kind of rule, value, aggregate and strategy, on few facts and on many.
-Invariant : a second run compiles nothing.
+Invariant : a second run compiles nothing (but with `--portable`, which begins anew).
 Never     : no file of the user is touched; nothing is interpreted (backends/local/kernels/interpreting.py).
 """
 
@@ -12,9 +12,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 from tidelog.cli import Subparsers
+from tidelog.errors import UsageError
 
 _RULES = """
 path(x, y) :- edge(x, y).
@@ -43,7 +45,14 @@ _SHARED = 40_000
 
 def register(subparsers: Subparsers) -> None:
     """Describe the command's arguments."""
-    subparsers.add_parser("warm", help="compile everything now, once per installation")
+    parser = subparsers.add_parser("warm", help="compile everything now, once per installation")
+    parser.add_argument(
+        "--portable",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="compile for every processor of this kind, into the installed package, for all users (or into DIR)",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -51,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     from tidelog.backends.local.kernels.compiling import counted
     from tidelog.backends.local.kernels.interpreting import compile_from_now_on
 
-    del args
+    _choose_place(args.portable)
     compile_from_now_on()
     started, compiled = time.perf_counter(), 0
 
@@ -71,6 +80,21 @@ def run(args: argparse.Namespace) -> int:
     seconds = time.perf_counter() - started
     print(f"{compiled} functions compiled in {seconds:.1f} s" if compiled else "everything is compiled already")
     return 0
+
+
+def _choose_place(portable: str | None) -> None:
+    """Compile for this processor, where Numba keeps it; or for its kind, into a folder."""
+    from tidelog.backends.local.kernels.keeping import AHEAD, compile_ahead, leave_ahead_alone
+
+    if portable is None:
+        leave_ahead_alone()
+        return
+    folder = Path(portable or AHEAD)
+    try:
+        compile_ahead(folder)
+    except OSError as error:
+        sentence = f"kernels cannot be written to {folder}: {error.strerror}"
+        raise UsageError.of("E806", sentence, remedy="name another folder, or be who installed the package") from error
 
 
 def _use(strategy: str) -> None:

@@ -2,28 +2,27 @@
 
 What      : `made` turns a function into a compiled kernel, shielded from interrupts; `announce` says once, to a person
             who waits, that kernels are being compiled; `counted` counts them.
-Idea      : Numba reports every function that it really compiles, and none that it loads from the cache. A first few are
-            not worth a word; more mean a fresh installation, and seconds of waiting. Numba keeps registries that an
-            exception in the middle leaves broken for the whole process, and Ctrl-C, signal handlers and injected
-            exceptions hit the thread that called us. So compiling and loading happen in a thread of their own, while
-            the caller waits: an interrupt ends the waiting, never the compilation.
+Idea      : Numba reports every function that it really compiles, and none that it loads from the disk (keeping.py). A
+            first few are not worth a word; more mean a fresh installation, and seconds of waiting. Numba keeps
+            registries that an exception in the middle leaves broken for the whole process, and Ctrl-C, signal handlers
+            and injected exceptions hit the thread that called us. So compiling and loading happen in a thread of their
+            own, while the caller waits: an interrupt ends the waiting, never the compilation.
 Invariant : nothing is printed where nobody looks: into pipes, logs and tests.
 Never     : no kernel is chosen here; imported before the first kernel is compiled (interpreting.py).
 """
 
 from __future__ import annotations
 
-import hashlib
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numba
 from numba.core import event
+
+from tidelog.backends.local.kernels.keeping import keep
 
 _EVENT = "numba:compile"
 _FEW = 3
@@ -95,34 +94,13 @@ def shielded(kernel: Any) -> Any:  # noqa: ANN401 - a dispatcher of Numba's
 
 
 def made(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-    """The compiled kernel of a function; it compiles when it is first called, or is loaded from the disk."""
+    """The compiled kernel of a function; it compiles when it is first called, or is loaded (keeping.py)."""
     chosen: dict[str, Any] = {"nogil": True, "error_model": "numpy", **options}
     try:
         kernel = numba.njit(**chosen)(function)
     except RuntimeError:  # Numba finds no folder that it can write to
         kernel = numba.njit(**{**chosen, "cache": False})(function)
-    return kernel if "inline" in options else shielded(_renewed(kernel))  # type: ignore[no-any-return]
-
-
-def _renewed(kernel: Any) -> Any:  # noqa: ANN401 - a dispatcher of Numba's
-    """The kernel, which is loaded from the disk only if no kernel has changed since.
-
-    Numba compares the kernel's own file and not those of the kernels that it calls: a new version of the package, or an
-    edited file, would be mixed with machine code of the old one, and give wrong facts.
-    """
-    kept = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
-    if kept is not None:
-        kept._source_stamp = (kept._source_stamp, _sources())
-    return kernel
-
-
-@cache
-def _sources() -> bytes:
-    """A digest of the folders that kernels are in."""
-    digest = hashlib.blake2b(digest_size=8)
-    for path in sorted(Path(__file__).parents[1].rglob("*.py")):
-        digest.update(path.read_bytes())
-    return digest.digest()
+    return kernel if "inline" in options else shielded(keep(kernel, function))  # type: ignore[no-any-return]
 
 
 def _is_watched() -> bool:
