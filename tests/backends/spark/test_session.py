@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyspark
 import pytest
 
-from tidelog.backends.spark.cluster.session import close, session, settings
+from tidelog.backends.spark.cluster.session import close, nameless_user, session, settings
 
 
 def test_an_active_session_is_taken_as_it_is(spark):
@@ -89,3 +89,16 @@ def test_the_log_settings_that_java_is_given_are_there():
 def test_the_users_options_win():
     """Every setting of ours is a default."""
     assert settings("local[2]", {"spark.ui.enabled": "true"})["spark.ui.enabled"] == "true"
+
+
+def test_a_user_without_a_name_is_told_before_java_gives_up(monkeypatch):
+    """As with `docker run --user 1000`: Java printed a stack about a folder `?/.ivy2`, and no word of the cause."""
+
+    def unknown(number):
+        raise KeyError(number)
+
+    assert nameless_user() is None
+    monkeypatch.setattr("pwd.getpwuid", unknown)
+    sentence, remedy = nameless_user()
+    assert "has no name on this system" in sentence
+    assert "/etc/passwd" in remedy

@@ -50,7 +50,7 @@ def session(master: str = "local[*]", app: str = "tidelog", options: Mapping[str
     if there is not None:
         return there
     given = _submitted()
-    wrong = problem(master) if given is None else None
+    wrong = problem(master) or nameless_user() if given is None else None
     if wrong is not None:
         raise PipelineError.of("E709", wrong[0], remedy=wrong[1])
     if given is None and master.startswith("local"):
@@ -72,6 +72,21 @@ def session(master: str = "local[*]", app: str = "tidelog", options: Mapping[str
         ) from error
     _own.add(made)
     return made
+
+
+def nameless_user() -> tuple[str, str] | None:
+    """What is wrong, and what to do, if the system has no name for this user: Java then finds no home and gives up."""
+    try:
+        import pwd
+    except ImportError:  # Windows: users have names there
+        return None
+    number = os.getuid()
+    try:
+        pwd.getpwuid(number)
+    except KeyError:
+        sentence = f"Spark cannot be started by user {number}, who has no name on this system"
+        return sentence, "run as a user that /etc/passwd has; in a container leave --user out, or add a line for it"
+    return None
 
 
 def running() -> SparkSession | None:
