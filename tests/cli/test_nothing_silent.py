@@ -103,7 +103,9 @@ def test_options_are_obeyed_or_refused(folder, capsys, directive, word):
     assert materialize(folder) == 1
     assert word in capsys.readouterr().err
     assert main(["check", str(folder / "p.dl")]) == 1
-    assert word in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert word in said
+    assert "p.dl:" in said.partition("E122")[0]
     assert not (folder / "out").exists()
 
 

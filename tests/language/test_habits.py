@@ -23,6 +23,18 @@ HABITS = {
     "p(x) :- q(x), false.": "false never holds",
     "p($Leaf(x)) :- q(x).": "encode the branch",
     "[?x, p, ?y] :- [?y, p, ?x].": "write p(x, y)",
+    ".type T = A {x: number} | B {}": "encode the branch",
+    "SELECT x FROM q;": "this is SQL",
+    "p(x) :- q(x), 1 < x < 3.": "write 1 < x, x < 3",
+    "p(x) :- q(x), x ≠ 1.": "write !=",
+    "p(x) :- q(x), ¬r(x).": "write !p(x)",
+    "p(x) :- q(x), x in r.": "a set is a relation",
+    "p(x) if q(x).": "write p(x) :- q(x).",
+    "p(x) <- q(x).": "write :- in place of <-",
+    "p(x) :- q(x) where x > 1.": "follow after a comma",
+    "?- p(x).": "tidelog query",
+    ":- p(x).": "a rule has a head",
+    "@base <http://example.org/> .": "@prefix ex:",
 }
 
 

@@ -20,7 +20,7 @@ from tidelog.language.literal_reductions import Alternatives, LiteralReductions
 from tidelog.language.nodes import Applied, Formula, Name, Node
 from tidelog.language.renaming import apart, rename_rule, rule_variables
 from tidelog.language.term_reductions import FRESH
-from tidelog.language.terms import Atom, Constant, Fact, Program, Rule, Value, Variable
+from tidelog.language.terms import Atom, Constant, Directed, Fact, Program, Rule, Value, Variable
 
 if TYPE_CHECKING:
     from lark import Token
@@ -101,7 +101,9 @@ class Builder(LiteralReductions):
         """The heads of a rule, usually one."""
         for node in children:
             if not isinstance(node, Applied) and not (isinstance(node, Formula) and node.is_refused):
-                remedy = "write a relation without columns as p()" if isinstance(node, Variable) else "put it behind :-"
+                is_arrow = node.place is not None and "<-" in (node.place.text or "")
+                remedy = "write :- in place of <-" if is_arrow else "put it behind :-"
+                remedy = "write a relation without columns as p()" if isinstance(node, Variable) else remedy
                 self.refuse("E113", "a head is an atom such as p(x)", node.place, remedy)
         return [node for node in children if isinstance(node, Applied)]
 
@@ -183,7 +185,7 @@ class Builder(LiteralReductions):
         if word == "overridable":
             self.note("overridable is read over", self.place(token), "there are no components to override it in")
         for name in names:
-            self._direct(word, name.text, ())
+            self._direct(word, Directed.at(name.text, (), name.place))
 
     def type_alias(self, children: list[Any]) -> None:
         """`.type T <: base` or `.type T = A | B`."""
@@ -194,22 +196,24 @@ class Builder(LiteralReductions):
     def input_output(self, children: list[Any]) -> None:
         """`.input`, `.output` or `.printsize`, for one relation or several."""
         word, *targets = children
-        for relation, options in targets:
-            self._direct(str(word)[1:], relation, options)
+        for target in targets:
+            self._direct(str(word)[1:], target)
 
-    def _direct(self, word: str, relation: str, options: tuple[tuple[str, str], ...]) -> None:
+    def _direct(self, word: str, target: Directed) -> None:
+        relation, options = target
         match word:
             case "input":
-                self.declarations.inputs.append((relation, options))
+                self.declarations.inputs.append(target)
             case "output":
-                self.declarations.outputs.append((relation, options))
+                self.declarations.outputs.append(target)
             case "printsize":
-                self.declarations.outputs.append((relation, (("IO", "stdoutprintsize"), *options)))
+                sized = (("IO", "stdoutprintsize"), *options)
+                self.declarations.outputs.append(Directed.at(relation, sized, target.place))
 
-    def target(self, children: list[Any]) -> tuple[str, tuple[tuple[str, str], ...]]:
+    def target(self, children: list[Any]) -> Directed:
         """A relation with the options of a directive."""
         name, *options = children
-        return name.text, tuple(options)
+        return Directed.at(name.text, tuple(options), name.place)
 
     def option(self, children: list[Any]) -> tuple[str, str]:
         """`name=value` in a directive."""

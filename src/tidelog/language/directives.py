@@ -11,11 +11,11 @@ Codes: E122 an option that is not supported, or a value that it cannot have.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from tidelog.errors import Problem, ProgramError
-from tidelog.language.terms import Program
+from tidelog.language.terms import Directed, Options, Program
 
 _KNOWN = {"IO", "filename", "delimiter", "rfc4180", "headers"}
 _INPUTS, _OUTPUTS = ("file",), ("file", "stdout", "stdoutprintsize")
@@ -59,13 +59,22 @@ def file_options(word: str, relation: str, options: Iterable[tuple[str, str]]) -
 def problems(program: Program) -> Iterator[Problem]:
     """Every directive of a program that asks for something that is not supported."""
     seen: set[str] = set()
-    for relation, options in program.inputs:
-        yield from _problems("input", relation, dict(options))
+    for pair in program.inputs:
+        relation, options = pair
+        yield from _placed(pair, _problems("input", relation, dict(options)))
         if relation in seen:
-            yield Problem("E122", f"{relation} has two .input directives", None, "join the files, keep one directive")
+            found = Problem("E122", f"{relation} has two .input directives", None, "join the files, keep one directive")
+            yield from _placed(pair, [found])
         seen.add(relation)
-    for relation, options in program.outputs:
-        yield from _problems("output", relation, dict(options))
+    for pair in program.outputs:
+        relation, options = pair
+        yield from _placed(pair, _problems("output", relation, dict(options)))
+
+
+def _placed(pair: tuple[str, Options], found: Iterable[Problem]) -> Iterator[Problem]:
+    """Problems of a directive with its place, if it stands in a text."""
+    place = pair.place if isinstance(pair, Directed) else None
+    return (replace(problem, place=place) for problem in found)
 
 
 def _problems(word: str, relation: str, given: dict[str, str]) -> Iterator[Problem]:

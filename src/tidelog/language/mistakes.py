@@ -26,10 +26,15 @@ _REFUSED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"\.init\b", "components (.init)", _COMPONENTS),
         (r"\.override\b", "components (.override)", _COMPONENTS),
         (r"\.functor\b", "user-defined functors (.functor)", "compute the values before they become facts"),
-        (r"@(prefix|base)\b", "RDF (@prefix)", "give triples as facts, triple(s, p, o), and rules without prefixes"),
+        (r"@prefix\b", "this form of @prefix", "write @prefix ex: <http://example.org/> . before the rules"),
+        (r"@base\b", "@base", "write IRIs in full, or @prefix ex: <http://example.org/> ."),
         (r"@\w*", "user-defined functors (@f)", "compute the values before they become facts"),
         (r"\.(number|symbol)_type\b", "old type directives", "write .type T <: number or .type T <: symbol"),
-        (r"\[\s*\?", "RDFox's triple atoms ([?x, p, ?y])", "write p(x, y)"),
+        (
+            r"\[\s*\?",
+            "RDFox's triple atoms ([?x, p, ?y])",
+            "write p(x, y), or name the file .dlog",
+        ),
         (r"\[", "records", "give each component a column of its own"),
         (r"(band|bor|bxor|bnot|bshl|bshr|bshru|land|lor|lnot|lxor)\b", "bit operations", "compute with + - * / % ^"),
         (r"\$", "algebraic data types and counters ($)", "encode the branch in a column of its own"),
@@ -57,10 +62,28 @@ _HABITS: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         ("", r"&&?", "conjunction is written with a comma", "write p(x), q(x)"),
         ("", r"\|\|?", "alternatives are written with a semicolon", "write (p(x) ; q(x))"),
         (r"[0-9]", r"[uf]\b", "a number has no suffix", "write 1 for 1u, 1.0 for 1f"),
-        ("", r"(SELECT|select)\b", "this is SQL", "write rules: answer(x) :- table(x, _)."),
+        ("", r"≠", "inequality is written !=", "write != in place of ≠"),
+        ("", r"≤|≥", "order is written <= and >=", "write <= in place of ≤"),
+        ("", r"¬", "negation is written !", "write !p(x)"),
+        ("", r"∧", "conjunction is written with a comma", "write p(x), q(x)"),
+        ("", r"(if|IF)\b", "head and body are separated by :-", "write p(x) :- q(x)."),
+        ("", r"(where|WHERE)\b", "conditions follow after a comma", "write p(x), x > 1"),
+        ("", r"(in|IN)\b", "a set is a relation", "write p(x) in place of x in p"),
+        ("", r"\?-", "a program asks nothing", "ask with tidelog query, engine.query or in tidelog shell"),
     )
 )
 """What other languages write: what stands before the place of the error, what stands there, and what to write here."""
+
+_LINES: tuple[tuple[re.Pattern[str], re.Pattern[str], str, str], ...] = tuple(
+    (re.compile(before), re.compile(at), sentence, remedy)
+    for before, at, sentence, remedy in (
+        (r"\s*$", r":-", "a rule has a head", "derive a relation, wrong(x) :- ..., and look whether it is empty"),
+        (r"\.type\b", r"\{", "there are no algebraic data types", "encode the branch in a column of its own"),
+        (r"\s*(SELECT|select)\b", r"", "this is SQL", "write rules: answer(x) :- table(x, _)."),
+        (r".*[<>]=?[^,<>=]*$", r"[<>]", "a comparison has two sides", "write 1 < x, x < 3 in place of 1 < x < 3"),
+    )
+)
+"""The same for habits that show in the line: what it begins with, and what stands at the place of the error."""
 
 _AGGREGATED = re.compile(r"(?:count|sum|min|max|mean|median)\s*\([^{}]*$")
 
@@ -130,6 +153,9 @@ def _habit(text: str, position: int) -> tuple[str, str] | None:
         if pattern.match(text, position) or (pattern.match(text, position - 1) and position):
             return sentence, remedy
     line = text[text.rfind("\n", 0, position) + 1 : position]
+    for begins, at, sentence, remedy in _LINES:
+        if begins.match(line) and at.match(text, position):
+            return sentence, remedy
     found = _AGGREGATED.search(line)
     if text[position] == ":" and found is not None:
         word = found[0].partition("(")[0].strip()
@@ -193,7 +219,10 @@ def _either(words: list[str]) -> str:
 def _at_end(text: str, place_at: PlaceAt) -> Problem:
     end = len(text.rstrip())
     place = place_at(*_line_and_column(text, end))
-    return Problem("E102", "the text ends inside a statement", place, "end it with a full stop")
+    plain = _QUOTED.sub("", text)
+    is_open = plain.count("(") > plain.count(")") or plain.count("{") > plain.count("}")
+    remedy = "close the bracket" if is_open else "end it with a full stop"
+    return Problem("E102", "the text ends inside a statement", place, remedy)
 
 
 def _line_and_column(text: str, position: int) -> tuple[int, int]:

@@ -11,13 +11,16 @@ in order of appearance.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from tidelog.errors import Place
 from tidelog.language.rdf_terms import RdfTerm
 
 Value = int | float | str | bool | RdfTerm
+Options = tuple[tuple[str, str], ...]
+"""What a directive says about a file: names and values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,19 @@ class Declaration:
     place: Place | None = field(default=None, compare=False, repr=False)
 
 
+class Directed(tuple[str, Options]):
+    """The relation of an `.input` or `.output` and its options: a pair that knows its place."""
+
+    place: Place | None = None
+
+    @classmethod
+    def at(cls, relation: str, options: Options, place: Place | None) -> Directed:
+        """The pair with its place."""
+        made = cls((relation, options))
+        made.place = place
+        return made
+
+
 @dataclass(frozen=True, slots=True)
 class Program:
     """Rules, facts, declarations and the relations named by `.input` and `.output` (with their options)."""
@@ -150,8 +166,14 @@ class Program:
     rules: tuple[Rule, ...] = ()
     facts: tuple[Fact, ...] = ()
     declarations: tuple[Declaration, ...] = ()
-    inputs: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
-    outputs: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    inputs: tuple[tuple[str, Options], ...] = ()
+    outputs: tuple[tuple[str, Options], ...] = ()
+    drawn: ClassVar[Callable[[Program], str]] = lambda _: ""
+    """The rule graph as HTML; the front door, tidelog/__init__.py, knows who draws it."""
+
+    def __repr__(self) -> str:
+        """How much there is; a program can be megabytes."""
+        return f"<Program: {len(self.rules)} rules, {len(self.facts)} facts, {len(self.declarations)} declarations>"
 
     def __str__(self) -> str:
         """The program as text."""
@@ -162,7 +184,7 @@ class Program:
     def _repr_html_(self) -> str:
         from html import escape
 
-        return f"<pre>{escape(str(self))}</pre>"
+        return f"<pre>{escape(str(self))}</pre>{Program.drawn(self)}"
 
 
 def variables(part: Term | Literal) -> Iterator[Variable]:
