@@ -77,8 +77,17 @@ def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     found = getattr(import_module(_HOME_OF[name]), name)
+    if name in ("Engine", "Program", "parse"):
+        import_module("tidelog.language.terms").Program.drawn = _drawn
     globals()[name] = found
     return found
+
+
+def _drawn(program: "Program") -> str:
+    """How a notebook draws a program; what draws is imported when something is drawn."""
+    from tidelog.cli.drawing.inline import rule_graph
+
+    return rule_graph(program)
 
 
 def __dir__() -> list[str]:

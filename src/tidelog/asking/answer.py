@@ -75,6 +75,10 @@ class Answer:
             return pa.table([pa.nulls(0)] * len(self.columns), names=list(self.columns))
         return table.rename_columns(list(self.columns))
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The rows for whatever speaks Arrow: `pl.DataFrame(answer)`, `duckdb.sql("from answer")`."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def to_pandas(self) -> pd.DataFrame:
         """The rows as a pandas DataFrame."""
         return self.to_arrow().to_pandas()

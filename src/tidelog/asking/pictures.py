@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tidelog.changes.change import WithoutValue
     from tidelog.changes.relation import Relation
+    from tidelog.language.terms import Program
 
 
 class AtAGlance:
@@ -41,6 +42,9 @@ class AtAGlance:
         relations: list[Relation] = [engine[name] for name in engine.relations]
         rows = [(relation.name, relation.arity, len(relation)) for relation in relations]
         table = html_table(("relation", "columns", "facts"), rows, len(rows), 100)
+        program: Program = engine.program
         rules = engine.rules
         listed = folded(f"{len(rules)} rules", lines_html("\n".join(rules)), is_open=len(rules) <= 10)
-        return f"<div><p><b>{escape(repr(self))}</b></p>{table}{listed}</div>"
+        picture = type(program).drawn(program)
+        graph = folded("which rules feed which", picture) if picture else ""
+        return f"<div><p><b>{escape(repr(self))}</b></p>{table}{listed}{graph}</div>"

@@ -54,6 +54,10 @@ class Relation:
         table = self._table().to_arrow()
         return table.rename_columns(list(self.columns)) if table.num_columns == self.arity else _empty(self.columns)
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The facts for whatever speaks Arrow: `pl.DataFrame(relation)`, `duckdb.sql("from relation")`."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
     def to_pandas(self) -> pd.DataFrame:
         """The facts as a pandas DataFrame."""
         return to_frame(self.to_arrow())

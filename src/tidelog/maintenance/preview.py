@@ -34,6 +34,10 @@ class Preview:
         """Every relation that can change."""
         return self.gaining | self.losing
 
+    def __repr__(self) -> str:
+        counts = f"{self.added} rules added, {self.removed} removed"
+        return f"<Preview: {counts}, {len(self.relations)} relations can change>"
+
     def __str__(self) -> str:
         lines = [
             f"{self.added} rules added, {self.removed} removed, about {self.estimated_instances:,} instances to look at"

@@ -61,6 +61,10 @@ class Absence:
     failures: tuple[Failure, ...]
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        fact = print_fact(self.relation, self.values)
+        return f"<Absence of {fact}: {len(self.failures)} rules could derive it>"
+
     def __str__(self) -> str:
         lines = [f"{print_fact(self.relation, self.values)} is not there"]
         for failure in self.failures:

@@ -40,6 +40,11 @@ class Cause:
     """The rules of the proof that the update added, or removed."""
     turned: Mapping[int, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        verb, did = ("came", "inserted") if self.has_come else ("went", "deleted")
+        fact = print_fact(self.proof.relation, self.proof.values)
+        return f"<Cause: {fact} {verb}; {len(self.facts)} facts {did}, {len(self.rules)} rules changed>"
+
     def __str__(self) -> str:
         verb = "came" if self.has_come else "went: this proof is lost, and there is no other"
         own, shown = set(map(_key, self.facts)), set[int]()

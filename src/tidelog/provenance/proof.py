@@ -46,6 +46,11 @@ class Proof:
             found[id(node)] = 0 if node.rule is None else 1 + max(heights, default=0)
         return found[id(self)]
 
+    def __repr__(self) -> str:
+        """One line; a proof can be as deep as the data."""
+        reason = "explicit" if self.rule is None else f"by {print_rule(self.rule)}"
+        return f"<Proof of {print_fact(self.relation, self.values)}: {reason}>"
+
     def __str__(self) -> str:
         shown: set[object] = set()
 
