@@ -1,5 +1,6 @@
 """RDF on the command line: files beside CSV, ontologies as programs, reasoning by option."""
 
+import io
 import json
 
 import pytest
@@ -61,6 +62,24 @@ def test_maintain_data_and_axioms(world, capsys):
     assert run("maintain", world / "ontology.ttl", *options, "--json") == 0
     line = json.loads(capsys.readouterr().out)
     assert line["counts"]["inserted"][f"{EX}Person"] == 3
+
+
+def test_maintain_reads_standard_input(world, capsys, monkeypatch):
+    """`-`, as without RDF."""
+    update = {"insert": [[f"{EX}Chair", {"@id": f"{EX}cid"}]]}
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(update).encode())))
+    options = ("--facts", world / "facts", "--reasoning", "rdfs", "--updates", "-", "--json")
+    assert run("maintain", world / "ontology.ttl", *options) == 0
+    assert json.loads(capsys.readouterr().out)["counts"]["inserted"][f"{EX}Professor"] == 1
+
+
+def test_a_file_of_which_no_rule_speaks_is_named(world, capsys):
+    """RDF beside rules about something else is a mistake that nothing else would show."""
+    (world / "rules.dl").write_text("path(x, y) :- edge(x, y).\n")
+    assert run("materialize", world / "rules.dl", "--facts", world / "facts", "--out", world / "out") == 0
+    said = capsys.readouterr().err
+    assert "W301" in said
+    assert "data.ttl is not used" in said
 
 
 def test_explain_a_triple(world, capsys):

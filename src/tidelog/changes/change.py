@@ -149,6 +149,12 @@ class Stats:
         """Add derivations of a rule in a phase."""
         self.derivations[rule, phase] = self.derivations.get((rule, phase), 0) + instances
 
+    def __str__(self) -> str:
+        """What the update cost, by rule and phase, as a table."""
+        from tidelog.changes.profile import profile_table
+
+        return profile_table(self)
+
     @property
     def strategies(self) -> dict[str, tuple[str, str]]:
         """Component (its relations) -> the strategy that maintained it and why it was chosen.

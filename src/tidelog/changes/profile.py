@@ -10,19 +10,22 @@ Never     : nothing is measured here.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tidelog.changes.change import Stats
 from tidelog.changes.tables import text_table
-from tidelog.language.terms import Value
+from tidelog.language.printer import print_rule, rule_key
+from tidelog.language.terms import Rule, Value
 
 _SHOWN, _BAR = 60, 20
 
 
-def profile_table(stats: Stats, limit: int | None = None) -> str:
-    """The costs of every rule and phase, most first, and the totals."""
+def profile_table(stats: Stats, rules: Iterable[Rule] = ()) -> str:
+    """The costs of every rule and phase, most first, and the totals; rules without names as they are written."""
     headings, rows = _timed(stats) if stats.costs else _counted(stats)
-    table = text_table(headings, rows, len(rows), limit)
+    written = {rule_key(rule): print_rule(rule) for rule in rules if rule.name is None}
+    shown = [(*row[:-1], _cut(written.get(str(row[-1]), str(row[-1])))) for row in rows]
+    table = text_table(headings, shown, len(shown))
     chosen = ", ".join(sorted({name for name, _ in stats.strategies.values()}))
     totals = f"{stats.total_derivations:,} derivations in {stats.rounds:,} rounds, {1000 * stats.seconds:.1f} ms"
     return f"{table}\n{totals}; strategy: {chosen}"
@@ -33,7 +36,7 @@ def _timed(stats: Stats) -> tuple[Sequence[str], Sequence[Sequence[Value]]]:
     rows = [
         (
             round(1000 * cost.seconds, 2), _bar(cost.seconds, most), cost.derivations, cost.duplicates, cost.runs,
-            cost.phase, _cut(cost.rule),
+            cost.phase, cost.rule,
         )
         for cost in stats.costs
     ]  # fmt: skip
@@ -43,7 +46,7 @@ def _timed(stats: Stats) -> tuple[Sequence[str], Sequence[Sequence[Value]]]:
 def _counted(stats: Stats) -> tuple[Sequence[str], Sequence[Sequence[Value]]]:
     ordered = sorted(stats.derivations.items(), key=lambda item: -item[1])
     most = max((count for _, count in ordered), default=1)
-    rows = [(count, _bar(count, most), phase, _cut(rule)) for (rule, phase), count in ordered]
+    rows = [(count, _bar(count, most), phase, rule) for (rule, phase), count in ordered]
     return ("derivations", "share", "phase", "rule"), rows
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import errno
 import os
+import re
 import sys
 import traceback
 from collections.abc import Sequence
@@ -89,7 +90,12 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise what argparse would print before leaving with a code that means something else here."""
-        raise UsageError.of("E801", message, remedy=f"see: {self.prog} --help")
+        from tidelog.analysis.spelling import nearest
+
+        wrong = re.search(r"invalid choice: '([^']*)' \(choose from (.*)\)", message)
+        meant = nearest(wrong[1], re.findall(r"[\w-]+", wrong[2])) if wrong else None
+        question = f"did you mean {meant}? " if meant else ""
+        raise UsageError.of("E801", message, remedy=f"{question}see: {self.prog} --help")
 
 
 class _Version(argparse.Action):

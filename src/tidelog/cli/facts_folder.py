@@ -11,7 +11,7 @@ Never     : nothing is written here, and no file outside the folder is read.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -84,6 +84,8 @@ def read_folder(
             advance(len(found[source.relation]))
         of_graphs = folder_facts(folder, program)
         advance(sum(map(len, of_graphs.values())))
+    if program.rules and not everything and of_graphs and of_graphs.keys().isdisjoint(types):
+        _name_strange_graphs(graph_files)
     return found | of_graphs
 
 
@@ -130,6 +132,20 @@ def _name_unused(folder: Path, used: set[Path], types: dict[str, tuple[str, ...]
     if len(unused) > _NAMED:
         names = ", ".join(path.name for path in unused[_NAMED : _NAMED + 20])
         warn(Problem("W301", f"{len(unused) - _NAMED} more files are not used: {names}", None, "move them away"))
+
+
+def _name_strange_graphs(files: Iterable[Path]) -> None:
+    """Warn of RDF files with nothing in them that a rule reads."""
+    for path in sorted(files)[:_NAMED]:
+        sentence = f"{path} is not used: no rule speaks of its classes and properties"
+        warn(
+            Problem(
+                "W301",
+                sentence,
+                None,
+                "name them: @prefix ex: <http://...> . and ex:knows(x, y), or read triple(s, p, o)",
+            )
+        )
 
 
 def _why(path: Path, types: dict[str, tuple[str, ...]]) -> str:

@@ -102,17 +102,16 @@ def write_relation(folder: str | Path, relation: str, facts: pa.Table) -> None:
 
 def maintain(args: argparse.Namespace) -> int:
     """Reason, then apply a file of updates and print every change."""
-    from tidelog.changes.update import read_updates
-    from tidelog.cli.maintain import HEADING, show
+    from tidelog.cli.maintain import HEADING, show, updates_of
 
     kg = graph_for(args)
     if not args.json:
         print(HEADING)
-    for number, update in enumerate(read_updates(args.updates), start=1):
+    for number, update in enumerate(updates_of(args), start=1):
         change = apply(kg, update)
         if args.verify:
             kg.verify()
-        show(number, change.facts, args)
+        show(number, change.facts, args, kg.engine)
     return 0
 
 

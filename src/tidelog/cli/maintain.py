@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,8 @@ from tidelog.visible import visible
 
 if TYPE_CHECKING:
     from tidelog.changes.change import Change, FactTables
+    from tidelog.changes.update import Update
+    from tidelog.engine import Engine
 
 HEADING = f"{'update':>6}  {'strategy':<20} {'inserted':>10} {'deleted':>10} {'ms':>10}"
 _SHOWN = 10
@@ -48,7 +51,6 @@ def run(args: argparse.Namespace) -> int:
 
     if graphs.wants_graph(args):
         return graphs.maintain(args)
-    from tidelog.changes.update import read_updates
     from tidelog.cli.engines import load
     from tidelog.observe.progress import progress_for
 
@@ -56,17 +58,23 @@ def run(args: argparse.Namespace) -> int:
     engine = loaded.engine
     if not args.json:
         print(HEADING)
-    show(0, loaded.change, args)
-    updates = read_updates(sys.stdin.buffer if args.updates == "-" else args.updates)
-    for number, change in enumerate(engine.follow(updates), start=1):
+    show(0, loaded.change, args, engine)
+    for number, change in enumerate(engine.follow(updates_of(args)), start=1):
         if args.verify:
             engine.verify()
-        show(number, change, args)
+        show(number, change, args, engine)
     return 0
 
 
-def show(number: int, change: Change, args: argparse.Namespace) -> None:
-    """Print one change, as the arguments ask for it."""
+def updates_of(args: argparse.Namespace) -> Iterator[Update]:
+    """The updates in the file, the FIFO or on standard input."""
+    from tidelog.changes.update import read_updates
+
+    return read_updates(sys.stdin.buffer if args.updates == "-" else args.updates)
+
+
+def show(number: int, change: Change, args: argparse.Namespace, engine: Engine) -> None:
+    """Print one change of the engine, as the arguments ask for it."""
     if args.json:
         print(json.dumps(_described(number, change), ensure_ascii=False), flush=True)
     else:
@@ -79,7 +87,7 @@ def show(number: int, change: Change, args: argparse.Namespace) -> None:
     if args.profile:
         from tidelog.changes.profile import profile_table
 
-        print(profile_table(change.stats), file=sys.stderr, flush=True)
+        print(profile_table(change.stats, engine.program.rules), file=sys.stderr, flush=True)
 
 
 def _line(number: int, change: Change) -> str:

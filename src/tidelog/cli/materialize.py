@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if args.profile:
         from tidelog.changes.profile import profile_table
 
-        print(profile_table(loaded.change.stats), file=sys.stderr)
+        print(profile_table(loaded.change.stats, program.rules), file=sys.stderr)
     if args.profile_svg:
         from tidelog.cli.drawing.flame import flame
 

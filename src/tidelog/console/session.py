@@ -186,7 +186,7 @@ class Session:
 
     def do_profile(self, _text: str) -> str:
         """What the last update cost, by rule and phase; with times if timing is on (.time)."""
-        return profile_table(self._last.stats) if self._last else "(no update yet)"
+        return profile_table(self._last.stats, self.engine.program.rules) if self._last else "(no update yet)"
 
     def do_plan(self, text: str) -> str:
         """How a rule is joined: .plan r1, or .plan path(x, z) :- edge(x, y), path(y, z)."""
