@@ -10,7 +10,6 @@ Never     : nothing is corrected: the user decides.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
 
 from tidelog.errors import UsageError
 
@@ -20,6 +19,8 @@ _SIMILAR = 0.7
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that resembles another one most, if one does; never the name itself."""
+    from difflib import SequenceMatcher  # not at the top: most names are known
+
     best, found = _SIMILAR, None
     matcher = SequenceMatcher(autojunk=False)
     matcher.set_seq2(name.lower()[:_SHOWN])

@@ -13,17 +13,25 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tidelog.errors import ProgramError
-from tidelog.language.dialects import rdfox, zodiacedge
 from tidelog.language.including import included
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
 from tidelog.language.terms import Program
 
-DIALECTS: dict[str, Callable[[str, str], Program]] = {
-    "tidelog": parse,
-    "zodiacedge": zodiacedge.read_rules,
-    "rdfox": rdfox.read_rules,
-}
+
+def _zodiacedge(text: str, source: str) -> Program:
+    from tidelog.language.dialects import zodiacedge  # not at the top: most programs are in our own dialect
+
+    return zodiacedge.read_rules(text, source)
+
+
+def _rdfox(text: str, source: str) -> Program:
+    from tidelog.language.dialects import rdfox
+
+    return rdfox.read_rules(text, source)
+
+
+DIALECTS: dict[str, Callable[[str, str], Program]] = {"tidelog": parse, "zodiacedge": _zodiacedge, "rdfox": _rdfox}
 ENDINGS = {".dl": "tidelog", ".rules": "zodiacedge", ".dlog": "rdfox"}
 
 
