@@ -199,3 +199,24 @@ def test_the_environment_chooses_a_way(monkeypatch):
         monkeypatch.setenv("TIDELOG_BITS", word)
         found.append(way())
     assert found == [Way.ROWS, Way.BITS, Way.AUTO, Way.AUTO]
+
+
+def test_rows_of_forgotten_constants_are_passed_over():
+    """An update that fails leaves rows without marks, and its constants are forgotten: their ids lead nowhere.
+
+    They led behind the end of the numbering: a kernel that checks no bounds stored facts of constants that there are
+    not, or ended the process.
+    """
+    made = engine(Way.BITS, CLOSURES["both"], graph(3, 40, 80))
+    held = sorted(made["p"])
+    strangers = [(f"from {number}", f"to {number}") for number in range(900)]
+    with pytest.raises(tl.UpdateError):
+        made.apply(insert={"p": strangers, "odd": [(1,), (1, 2)]})
+    store = made._backend.store
+    assert store.relations["p"].rows[: store.relations["p"].count].max() >= len(store.dictionary)
+    with computing(Way.BITS):
+        made.apply(insert={"e": [(41, 41)]})
+        made.apply(delete={"e": [(41, 41)]})
+    assert len(store.bits._numbers._numbers) >= store.dictionary.ids > len(store.dictionary)
+    assert sorted(made["p"]) == held
+    made.verify()

@@ -88,7 +88,7 @@ class BitStages:
         facts = self._read(stage, rules)
         if not is_forced and sum(relation.size for relation, _ in facts) < FEWEST:
             return None
-        numbering = self._numbers.number(facts, len(self._dictionary), MOST_VALUES)
+        numbering = self._numbers.number(facts, self._dictionary.ids, MOST_VALUES)
         if numbering is None:
             return None
         try:

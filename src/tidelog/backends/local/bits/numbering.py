@@ -45,13 +45,13 @@ class Numbers:
         """The memory that the array takes."""
         return self._numbers.nbytes
 
-    def number(self, facts: Iterable[tuple[Relation, View]], constants: int, most: int) -> Numbering | None:
+    def number(self, facts: Iterable[tuple[Relation, View]], ids: int, most: int) -> Numbering | None:
         """The numbering of the values in the given facts; None if there are more than `most`.
 
-        `constants` is how many ids there are. The numbering is valid until `clean`.
+        `ids` is more than any id in a stored row. The numbering is valid until `clean`.
         """
-        if not self._is_clean or len(self._numbers) < constants:
-            self._numbers = np.full(constants + constants // 4, -1, np.int32)
+        if not self._is_clean or len(self._numbers) < ids:
+            self._numbers = np.full(ids + ids // 4, -1, np.int32)
         self._is_clean = False
         values, known = np.empty(most, np.int32), 0
         for relation, view in facts:

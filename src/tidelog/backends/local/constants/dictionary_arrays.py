@@ -42,11 +42,17 @@ class ConstantStore:
         """How often constants were forgotten: ids of another epoch may mean something else by now."""
         self.moved = 0
         """How often arrays were replaced: addresses taken before are no longer good."""
+        self._most = 0
         self._strings: pa.Array = pa.nulls(0, pa.large_string())  # not `pa.array`, which imports pandas
         self.latch = RLock()
 
     def __len__(self) -> int:
         return int(self.counters[CONSTANTS])
+
+    @property
+    def ids(self) -> int:
+        """No id is, or ever was, as large as this: rows without marks may still hold those of forgotten constants."""
+        return max(self._most, len(self))
 
     @property
     def nbytes(self) -> int:
@@ -95,6 +101,7 @@ class ConstantStore:
                 counters=np.array(counters, np.int64),
                 epoch=self.epoch + 1,
                 moved=self.moved + 1,
+                _most=self.ids,
                 _strings=pa.nulls(0, pa.large_string()),
             )
 
