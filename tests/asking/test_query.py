@@ -204,3 +204,22 @@ def test_a_plan_is_shown_in_words(engine):
     assert "edge(x, x)" in engine.plan("loop(x) :- edge(x, x)")
     with pytest.raises(tl.UsageError, match="E803"):
         engine.plan("r2")
+
+
+def test_a_question_leaves_nothing_in_relations_that_rules_have_left_behind():
+    """The members of an aggregate have a relation of ours, which stays, empty, when its rule goes.
+
+    A question with the same aggregate stored its facts there: the next one found them, and so did the rule when it
+    came back.
+    """
+    rule, question = "n(g, c) :- g(g), c = sum v : { m(g, v), v > 0 }.", "g(g), c = sum v : { m(g, v), v > 0 }"
+    made = tl.Engine(rule)
+    made.apply(insert={"g": [(1,), (2,)], "m": [(1, 5), (1, 6), (2, 7)]})
+    made.apply(remove_rules=[rule])
+    assert sorted(made.query(question)) == [(1, 11), (2, 7)]
+    made.verify()
+    made.apply(insert={"m": [(1, 1)]}, delete={"m": [(2, 7)]})
+    assert sorted(made.query(question)) == [(1, 12), (2, 0)]
+    made.apply(add_rules=rule)
+    assert sorted(made["n"]) == [(1, 12), (2, 0)]
+    made.verify()

@@ -3,7 +3,9 @@
 What      : a `Guest` is a backend that shares the relations and constants of another one and adds relations of its own.
 Idea      : outside a transaction the marks NOW and OLD agree, so rules can be evaluated over the shared relations
             without marking a fact in them; only what is derived is stored, in relations that the host never sees.
-Invariant : the host's facts, marks and prepared plans are untouched. Constants that a guest added are forgotten when it
+Invariant : the host's facts, marks and prepared plans are untouched: relations without facts are not shared, because a
+            question may derive one of the same name, such as the members of an aggregate that the rules no longer have.
+            Constants that a guest added are forgotten when it
             leaves; what it hands out before that is decoded.
 Never     : no commit and no rollback: a guest has no versions.
 """
@@ -26,7 +28,7 @@ class Guest(LocalBackend):
 
     def __init__(self, host: LocalBackend) -> None:
         super().__init__(LocalStore(host.store.dictionary, workers=host.store.workers))
-        self.store.relations.update(host.store.relations)
+        self.store.relations.update((name, one) for name, one in host.store.relations.items() if one.alive)
         self._before = self.store.dictionary.counters.copy()
 
     @property
