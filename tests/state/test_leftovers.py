@@ -149,3 +149,29 @@ def test_a_lock_file_with_anything_in_it_is_harmless(tmp_path):
     (tmp_path / "state/_tidelog.lock").write_bytes(b"1\n*\n../x\n\xff\n")
     engine.save(tmp_path / "state")
     assert sight(Engine.open(tmp_path / "state")) == sight(engine)
+
+
+FULL = """
+import resource, sys
+import tidelog as tl
+engine = tl.Engine("q(x) :- p(x).")
+engine.apply(insert={"p": [(1,)]})
+engine.save(sys.argv[1])
+engine.apply(insert={"p": [(2,)]})
+_, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, most))
+try:
+    engine.save(sys.argv[1])
+except tl.StateError as error:
+    print(error.code)
+resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+engine.save(sys.argv[1])
+print(len(tl.Engine.open(sys.argv[1])["q"]))
+"""
+
+
+def test_a_lock_that_cannot_be_written_is_said_and_let_go(tmp_path):
+    """Where not one byte can be written: the error has a code, and the lock is free when there is room again."""
+    code = [sys.executable, "-c", FULL, str(tmp_path / "state")]
+    done = subprocess.run(code, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["E606", "2"], done.stderr

@@ -34,8 +34,7 @@ class Lock:
             directory.mkdir(parents=True, exist_ok=True)
             self._file = os.open(directory / NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            reason = error.strerror or str(error)
-            raise StateError.of("E606", f"{directory} cannot be written: {reason}", remedy="check the path") from error
+            raise _unwritable(directory, error, "check the path") from error
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -47,14 +46,21 @@ class Lock:
                 remedy="wait until it ends, or use another directory",
             ) from error
         self._directory = directory
-        self.last_begun = next((word for word in self._words()[1:] if _ID.fullmatch(word)), "")
-        self.begin(self.last_begun)
+        try:
+            self.begin(next((word for word in self._words()[1:] if _ID.fullmatch(word)), ""))
+        except BaseException:
+            self.release()
+            raise
 
     def begin(self, identity: str) -> None:
-        """Note the id of a save before it writes anything."""
+        """Note the id of a save before it writes anything; what was noted before stays if the disk is full."""
+        note = f"{os.getpid()}\n{identity}\n".encode()
+        try:
+            os.pwrite(self._file, note, 0)
+            os.ftruncate(self._file, len(note))
+        except OSError as error:
+            raise _unwritable(self._directory, error, "look after the disk; the state is as it was") from error
         self.last_begun = identity
-        os.ftruncate(self._file, 0)
-        os.pwrite(self._file, f"{os.getpid()}\n{identity}\n".encode(), 0)
 
     def is_held(self) -> bool:
         """Whether the directory is still the one that was locked, and was not replaced by another."""
@@ -72,3 +78,7 @@ class Lock:
         if self._file >= 0:
             os.close(self._file)
             self._file = -1
+
+
+def _unwritable(directory: Path, error: OSError, remedy: str) -> StateError:
+    return StateError.of("E606", f"{directory} cannot be written: {error.strerror or error}", remedy=remedy)
