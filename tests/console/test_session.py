@@ -92,6 +92,30 @@ def test_undo_takes_back_only_what_was_done(session):
     assert session.run('edge("x", "y")') == "no"
 
 
+def test_undo_knows_rules_by_what_they_mean(session):
+    """However a rule is spelled: one that was there before its second addition stays, one that went comes back."""
+    before = session.engine.rules
+    for text in ("path(a, b) :- edge(a, b).", "-path(a, b) :- edge(a, b).", "r9: path(x, y) :- edge(x, y)."):
+        session.run(text)
+        session.run(".undo")
+        assert sorted(session.engine.rules) == sorted(before)
+    session.run("+r2b: path(x, z) :- edge(x, y), path(y, z).")
+    session.run("path(a, c) :- edge(a, b), path(b, c).")
+    session.run(".undo")
+    assert len(session.engine.rules) == 3
+
+
+def test_undo_knows_facts_by_what_is_declared(session):
+    """Where a float is declared, 9 is 9.0: it stays if it was there, and comes back if it was deleted."""
+    session.run(".decl w(x: float) w(9.0).")
+    session.run("w(9).")
+    session.run(".undo")
+    assert session.run("w(9.0)") == "yes"
+    session.run("-w(9)")
+    session.run(".undo")
+    assert session.run("w(9.0)") == "yes"
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

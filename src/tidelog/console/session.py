@@ -13,18 +13,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
-from itertools import islice
+from dataclasses import replace
+from itertools import filterfalse, islice
 
+from tidelog.analysis.impact import without
 from tidelog.analysis.spelling import nearest
 from tidelog.changes.change import Change
+from tidelog.changes.declared import asked_fact
 from tidelog.changes.profile import profile_table
 from tidelog.changes.tables import text_table
 from tidelog.console.statements import Statement, read_statement
 from tidelog.engine import Engine
 from tidelog.errors import UsageError
 from tidelog.language.parser import parse, parse_atom
-from tidelog.language.printer import names, print_rule
-from tidelog.language.terms import Constant, Value
+from tidelog.language.printer import print_rule, rule_key
+from tidelog.language.terms import Constant, Rule, Value
 from tidelog.maintenance.profiled_store import profiling
 
 _ROWS = 40
@@ -86,9 +89,9 @@ class Session:
         return command(statement.text)
 
     def _update(self, statement: Statement) -> str:
-        opposite = self._opposite(statement)
+        opposite, rules = self._opposite(statement), self.engine.program.rules
         self._last = self._apply(statement)
-        self._opposites.append(opposite)
+        self._opposites.append(self._with_rules(opposite, rules))
         return self._last.summary()
 
     def _apply(self, statement: Statement) -> Change:
@@ -96,27 +99,37 @@ class Session:
             return self.engine.apply(statement.insert, statement.delete, statement.add_rules, statement.remove_rules)
 
     def _opposite(self, statement: Statement) -> Statement:
-        """What undoes an update: only what it really changes."""
-        present = set(self.engine.rules)
-        added = [print_rule(rule) for rule in parse(statement.add_rules).rules]
-        gone = [print_rule(rule) for rule in self.engine.program.rules if set(statement.remove_rules) & {*names(rule)}]
-        inline = parse(statement.add_rules).facts
+        """What undoes the facts of an update: only what it really changes."""
+        added = parse(statement.add_rules)
         insert = {name: list(facts) for name, facts in statement.insert.items()}
-        for fact in inline:
+        for fact in added.facts:
             insert.setdefault(fact.relation, []).append(tuple(constant.value for constant in fact.values))
+        declared = {one.relation: one for one in (*added.declarations, *self.engine.program.declarations)}
+        types = {name: tuple(kind for _, kind in one.columns) for name, one in declared.items()}
         return Statement(
             "update",
             f"undo {statement.text}",
-            insert={name: self._explicit(name, facts, True) for name, facts in statement.delete.items()},
-            delete={name: self._explicit(name, facts, False) for name, facts in insert.items()},
-            add_rules=" ".join(gone),
-            remove_rules=tuple(rule for rule in added if rule not in present),
+            insert={
+                name: self._explicit(name, facts, types.get(name), True) for name, facts in statement.delete.items()
+            },
+            delete={name: self._explicit(name, facts, types.get(name), False) for name, facts in insert.items()},
         )
 
-    def _explicit(self, relation: str, facts: list[tuple[Value, ...]], is_there: bool) -> list[tuple[Value, ...]]:
-        """Those of the facts that are explicit, or that are not."""
+    def _with_rules(self, opposite: Statement, before: tuple[Rule, ...]) -> Statement:
+        """The same for the rules, of which an update has just made other ones."""
+        after = self.engine.program.rules
+        come = tuple(map(rule_key, filterfalse(set(before).__contains__, after)))
+        stay = set(without(after, come))  # a text means every rule that says so, those that were there before, too
+        return replace(
+            opposite, remove_rules=come, add_rules=" ".join(map(print_rule, filterfalse(stay.__contains__, before)))
+        )
+
+    def _explicit(
+        self, relation: str, facts: list[tuple[Value, ...]], types: tuple[str, ...] | None, is_there: bool
+    ) -> list[tuple[Value, ...]]:
+        """Those of the facts that are explicit, or that are not; 9 means 9.0 where a float is declared."""
         held = self.engine.explicit(relation) if relation in self.engine else ()
-        return [fact for fact in facts if (fact in held) == is_there]
+        return [fact for fact in (asked_fact(one, types) for one in facts) if (fact in held) == is_there]
 
     def _fact(self, text: str) -> tuple[str, tuple[Value, ...]]:
         atom = parse_atom(text.rstrip("."))
