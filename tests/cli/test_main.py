@@ -1,5 +1,7 @@
 """Exit codes are a contract: 0 fine, 1 the input is wrong, 2 we failed. Each way out is walked here."""
 
+import json
+import os
 import subprocess
 import sys
 from types import ModuleType
@@ -126,3 +128,28 @@ def test_standard_output_can_end_early(tmp_path, command, ending, code, said):
     assert (done.returncode, "E900" in done.stderr) == (code, False), done.stderr
     assert said in done.stderr
     assert bool(said) == ("E806" in done.stderr)
+
+
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_may_be_closed(tmp_path, closed):
+    """As daemons and schedulers do it: whatever would be read is empty, whatever would be written goes nowhere."""
+    (tmp_path / "p.dl").write_text('p(x) :- q(x). q("a").')
+    shell = f"{sys.executable} -m tidelog shell {tmp_path / 'p.dl'} --no-history {closed}"
+    given = None if "<&-" in closed else "p(x)\n"
+    done = subprocess.run(["sh", "-c", shell], input=given, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert ("(1 row)" in done.stdout) == (given is not None)
+
+
+def test_a_terminal_that_knows_few_characters_gets_escapes(tmp_path):
+    """A text that its encoding lacks is no fault of ours; JSON stays JSON."""
+    (tmp_path / "p.dl").write_text('p(x) :- q(x). q("ü日").', encoding="utf-8")
+    base = [sys.executable, "-m", "tidelog", "query", str(tmp_path / "p.dl"), "p(x)", "--format"]
+    env = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    shown = {}
+    for form in ("table", "json"):
+        done = subprocess.run([*base, form], capture_output=True, text=True, check=False, env=env)
+        assert done.returncode == 0, done.stderr
+        shown[form] = done.stdout
+    assert "\\xfc\\u65e5" in shown["table"]
+    assert json.loads(shown["json"]) == {"x": "ü日"}

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
+import json
 import os
 import re
 import sys
@@ -42,8 +44,7 @@ Subparsers = Any
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the arguments are those of the process unless given."""
-    if sys.stdout is None:  # closed by whoever started us
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - until the process ends
+    _mend_streams()
     try:
         args = _arguments(argv)
         if getattr(args, "verbose", False):
@@ -72,6 +73,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return INTERRUPTED
     except Exception as error:
         return _without_extra(error) or _spark_failed(error) or _we_failed(error)
+
+
+def json_line(content: object) -> str:
+    """JSON in one line, with nothing but ASCII where standard output does not take every character."""
+    return json.dumps(content, ensure_ascii="utf" not in (sys.stdout.encoding or "").lower())
+
+
+def _mend_streams() -> None:
+    """A stream that was closed by whoever started us leads nowhere; what stdout cannot encode is written as escapes."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the process ends
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

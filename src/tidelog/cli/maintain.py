@@ -12,14 +12,13 @@ Never     : nothing is written to files.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from tidelog.cli import Subparsers
+from tidelog.cli import Subparsers, json_line
 from tidelog.cli.options import add_engine_options
 from tidelog.visible import visible
 
@@ -76,7 +75,7 @@ def updates_of(args: argparse.Namespace) -> Iterator[Update]:
 def show(number: int, change: Change, args: argparse.Namespace, engine: Engine) -> None:
     """Print one change of the engine, as the arguments ask for it."""
     if args.json:
-        print(json.dumps(_described(number, change), ensure_ascii=False), flush=True)
+        print(json_line(_described(number, change)), flush=True)
     else:
         print(_line(number, change))
         for line in _facts(change, args.rows) if number else ():

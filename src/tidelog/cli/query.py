@@ -10,11 +10,10 @@ Never     : nothing is stored.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING
 
-from tidelog.cli import Subparsers
+from tidelog.cli import Subparsers, json_line
 from tidelog.cli.options import add_engine_options
 from tidelog.errors import UsageError
 
@@ -78,7 +77,7 @@ def print_answer(answer: Answer, form: str, rows: int | None = None) -> None:
         writer.writerows(map(_spelled, islice(answer, rows)))
     else:
         for row in islice(answer, rows):
-            print(json.dumps(dict(zip(answer.columns, row)), ensure_ascii=False))
+            print(json_line(dict(zip(answer.columns, row))))
 
 
 def _spelled(row: tuple[Value, ...]) -> list[Value]:
