@@ -20,6 +20,7 @@ from tidelog.errors import StateError
 from tidelog.state import log as log_module
 from tidelog.state.log import StateLog
 from tidelog.state.reading import read_state, read_versions
+from tidelog.state.table import Table
 
 RULES = """
 path(x, y) :- edge(x, y).
@@ -384,3 +385,22 @@ def test_the_program_that_was_handed_over_is_stored_with_the_version(state):
         log.give("never saved(1).")
     with StateLog(state) as log:
         assert log.given == "p(x) :- q(x)."
+
+
+def test_a_reader_begins_again_when_its_version_is_forgotten(state, monkeypatch):
+    """Between the list of files and the files a writer saves and forgets; the state is not damaged, it is another."""
+    engine, files, waiting = Engine.open(state), Table.files, [1]
+
+    def meanwhile(self):
+        found = files(self)
+        if waiting:
+            waiting.clear()
+            monkeypatch.setattr(log_module, "LEAST_CHANGES", 0)
+            engine.apply(insert={"edge": [(3, number) for number in range(50)]})
+            engine.save(state)
+            with StateLog(state) as log:
+                assert log.forget(engine.version)[0] > 0
+        return found
+
+    monkeypatch.setattr(Table, "files", meanwhile)
+    assert sight(Engine.open(state)) == sight(engine)

@@ -36,6 +36,8 @@ NEAR = 200_000
 """A version with more facts that has no files beside the table is read by executors, where there are any."""
 _FACT_BYTES, _VALUE_BYTES = 60, 40
 """About what a fact and each of its values take in memory while they are read."""
+_TRIES = 5
+"""How often a reader begins again because the version that it was reading has been forgotten meanwhile."""
 
 
 def read_versions(directory: str | PathLike[str]) -> list[VersionInfo]:
@@ -51,6 +53,23 @@ def read_state(directory: str | PathLike[str], version: int | None = None, *, is
     expect(directory, (str, PathLike), "a state", "a directory")
     path = Path(directory).resolve()
     version = None if version is None else whole_number(version, "a version")
+    for _ in range(_TRIES):
+        log = _log(path)
+        try:
+            return _read_state(path, version, is_far=is_far)
+        except StateError as error:
+            if error.code != "E603" or _log(path) == log:
+                raise
+    return _read_state(path, version, is_far=is_far)
+
+
+def _log(path: Path) -> set[str]:
+    """The names of the entries of the log: others after a writer has added or forgotten versions."""
+    return {entry.name for entry in (path / "_delta_log").glob("*.json")}
+
+
+def _read_state(path: Path, version: int | None, *, is_far: bool) -> StoredState:
+    """One attempt: a writer may add versions meanwhile, and forget the one that is being read."""
     table = Table(path)
     last = table.info()
     info = last if version is None or version == last.version else stored_version(table, version)
