@@ -112,6 +112,33 @@ def test_a_negative_cycle_ends_and_changes_nothing():
     engine.verify()
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_better_value_without_a_sum_leaves_what_else_there_is(strategy):
+    """Of -1 and the road there is a sum, of the better -9e18 there is none: y keeps its other way, or has none."""
+    most = 9 * 10**18
+    engine = tl.Engine("""
+        best(g, m) :- n(g), m = min c : { way(g, c) }.
+        way(g, c) :- given(g, c).
+        way(y, c + w) :- best(x, c), e(x, y, w).
+    """, strategy=strategy)  # fmt: skip
+    roads = [("x", "y", -most), ("y", "z", 1)]
+    engine.apply(insert={"n": [("x",), ("y",), ("z",)], "given": [("x", -1)], "e": roads})
+    assert sorted(engine["best"]) == [("x", -1), ("y", -most - 1), ("z", -most)]
+    engine.apply(insert={"given": [("x", -most)]})
+    assert sorted(engine["best"]) == [("x", -most)]
+    engine.verify()
+    engine.apply(insert={"given": [("y", 5)]})
+    engine.apply(delete={"given": [("x", -most)]})
+    assert sorted(engine["best"]) == [("x", -1), ("y", -most - 1), ("z", -most)]
+    engine.apply(insert={"given": [("x", -most)]})
+    assert sorted(engine["best"]) == [("x", -most), ("y", 5), ("z", 6)]
+    engine.verify()
+    engine.apply(delete={"given": [("x", -1), ("x", -most), ("y", 5)]})
+    engine.apply(insert={"n": [("s",)], "given": [("s", 0), ("x", -1), ("y", 5)], "e": [("s", "x", -most)]})
+    assert sorted(engine["best"]) == [("s", 0), ("x", -most), ("y", 5), ("z", 6)]
+    engine.verify()
+
+
 def test_values_without_order_are_refused():
     """A number and a symbol have no least; a recursion cannot go on without."""
     engine = tl.Engine("""

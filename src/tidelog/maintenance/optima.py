@@ -6,7 +6,8 @@ Idea       : the best value of a group is a fact that is replaced when a better 
              everything that stands on it; then the best of what is left is where insertion begins.
 Source     : the fixpoint is that of Ross, Sagiv 1992; deletion is DRed's, with values (compare Ramalingam, Reps 1996).
 Invariant  : afterwards every best value is the best of its group's members, and every fact follows from the best
-             values: the least fixpoint in the order of values. That needs monotone rules (analysis/optima.py).
+             values: the least fixpoint in the order of values. That needs monotone rules (analysis/optima.py). Where
+             a better value has no sum, because it overflows, groups fall back on their other members.
 Cost       : grows with the instances that contain a value which is replaced, taken away or new.
 Departures : a deletion follows best values only if the component is strict, because then a best value stands on best
              values. In another component, and when rules of it change, everything is derived anew.
@@ -48,7 +49,16 @@ class Optima(Strategy):
             touched, found = self._start_over(task)
         else:
             touched, found = self._go_on(task, linked)
-        self._clear_up(task, self._improve(task, touched, found))
+        for _ in range(_SLACK):
+            touched, found = self._clear_up(task, self._improve(task, touched, found)), store.nothing()
+            if not touched:
+                break
+        else:
+            raise BudgetError.of(
+                "E409",
+                f"values of {task.stage.name} come and go for ever: better ones overflow, and worse ones lead to them",
+                remedy="keep numbers small",
+            )
         store.mark(store.touched(task.stage.relations, View(REPLACED)), remove=REPLACED)
 
     def _start_over(self, task: Task[F]) -> tuple[F, F]:
@@ -113,14 +123,14 @@ class Optima(Strategy):
                     f"{group.function} in {group.source.head.relation} meets values that have no order",
                     remedy="compare numbers with numbers and symbols with symbols",
                 )
-            store.mark(better, add=DRIVING)
+            store.mark(better, add=DRIVING, remove=REPLACED)
             store.mark(worse, add=REPLACED)
             came.append(better)
             went.append(worse)
         return store.union(came), store.union(went)
 
-    def _clear_up(self, task: Task[F], replaced: F) -> None:
-        """Take away what stood on replaced values only."""
+    def _clear_up(self, task: Task[F], replaced: F) -> F:
+        """Take away what stood on replaced values only; members of groups whose best value has lost its last one."""
         store, going, fallen = task.store, replaced, [task.store.nothing()]
         while going:
             task.round(len(going))
@@ -130,8 +140,18 @@ class Optima(Strategy):
             fallen.append(heads)
             going = heads
         gone = store.union(fallen, disjoint=True)
-        if gone:
-            stays = store.supported(task.stage, gone, NEW_VERSION, "rederive")
-            task.counters.add("overdeleted", len(gone))
-            task.counters.add("rederived", len(stays))
-            sweep(task, task.stage, stays, GAINED_ABOVE, FRESH, PASSING, "rederive")
+        if not gone:
+            return gone
+        stays = store.supported(task.stage, gone, NEW_VERSION, "rederive")
+        task.counters.add("overdeleted", len(gone))
+        task.counters.add("rederived", len(stays))
+        sweep(task, task.stage, stays, GAINED_ABOVE, FRESH, PASSING, "rederive")
+        lost = store.of(store.restrict(gone, ABSENT), {group.body_relation for group in task.stage.groups})
+        return lost if lost and self._has_lost_a_best(task, lost) else store.nothing()
+
+    def _has_lost_a_best(self, task: Task[F], lost: F) -> bool:
+        """Whether a best value has no member any more, of which some are lost: then no better one has come for it."""
+        store, links = task.store, task.stage.links
+        best = store.derive(links, lost, store.nothing(), _STOOD, _CURRENT, Mark.CHECKED, "overdelete")
+        store.mark(best, remove=Mark.CHECKED)
+        return bool(best) and len(store.supported(links, best, NEW_VERSION, "rederive")) < len(best)

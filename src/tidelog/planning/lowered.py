@@ -95,6 +95,11 @@ class Stage:
         return replace(self, rules=(*self.rules, *map(_link, self.groups)), groups=())
 
     @cached_property
+    def links(self) -> Stage:
+        """Nothing but these rules."""
+        return replace(self, rules=tuple(map(_link, self.groups)), groups=())
+
+    @cached_property
     def alone(self) -> tuple[Stage, ...]:
         """Each rule as a stage of its own, over the same relations; they stay the same objects."""
         return tuple(replace(self, rules=(rule,)) for rule in self.rules)
