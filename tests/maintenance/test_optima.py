@@ -112,6 +112,17 @@ def test_a_negative_cycle_ends_and_changes_nothing():
     engine.verify()
 
 
+@pytest.mark.parametrize("bound", ["c < 50", "c + w <= 50", "w < 9, 20 >= c"])
+def test_a_negative_cycle_ends_though_costs_are_bounded(bound):
+    """A bound makes a component not strict, and its rounds went on for ever."""
+    engine = tl.Engine(RULES.replace("e(x, y, w).", f"e(x, y, w), {bound}."))
+    engine.apply(insert={"node": [(0,), (1,), (2,)], "source": [(0,)], "e": [(0, 1, 5), (1, 2, 1)]})
+    with pytest.raises(tl.BudgetError, match="E409  values of dist, step get better for ever"):
+        engine.apply(insert={"e": [(2, 1, -2)]})
+    assert sorted(engine["dist"]) == [(0, 0), (1, 5), (2, 6)]
+    engine.verify()
+
+
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_better_value_without_a_sum_leaves_what_else_there_is(strategy):
     """Of -1 and the road there is a sum, of the better -9e18 there is none: y keeps its other way, or has none."""

@@ -41,10 +41,15 @@ _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a component may aggregate itself; `reason` says why not, `is_strict` whether results tell costs apart."""
+    """Whether a component may aggregate itself; `reason` says why not, `is_strict` whether results tell costs apart.
+
+    If it `is_bounded`, a group whose value gets better more than twice by its own former value gets better for ever;
+    with quotients it may come to an end.
+    """
 
     reason: str | None = None
     is_strict: bool = True
+    is_bounded: bool = True
 
 
 class _RefusedError(Exception):
@@ -54,7 +59,8 @@ class _RefusedError(Exception):
 def verdict(component: Component) -> Verdict:
     """The verdict on a recursive component with a `min` or `max` over its own relations."""
     try:
-        return Verdict(None, _Reading(component).is_strict)
+        read = _Reading(component)
+        return Verdict(None, read.is_strict, read.is_bounded)
     except _RefusedError as refused:
         return Verdict(str(refused), False)
 
@@ -77,7 +83,7 @@ class _Reading:
     def __init__(self, component: Component) -> None:
         self._component = component
         self._columns: dict[str, int] = {}
-        self.is_strict = True
+        self.is_strict = self.is_bounded = True
         found = {one.function for rule in component.rules for one in recursive_aggregates(component, rule)}
         if not found <= _BETTER.keys():
             raise _RefusedError(f"{min(found - _BETTER.keys())} of what is not known yet can become anything")
@@ -203,7 +209,7 @@ class _Reading:
             case "*" if any(_is_positive(argument) for argument in term.arguments):
                 return True
             case "/" if not depends[1] and _is_positive(term.arguments[1]):
-                self.is_strict = False
+                self.is_strict = self.is_bounded = False
                 return True
             case "min" | "max":
                 self.is_strict = False

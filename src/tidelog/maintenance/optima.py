@@ -89,6 +89,7 @@ class Optima(Strategy):
         store, nothing = task.store, task.store.nothing()
         replaced, rounds = [nothing], 0
         groups = sum(store.size(group.relation) for group in task.stage.groups)
+        most = 1 if task.stage.is_strict else 2  # a bound such as min(c, 3) may help a group once more
         while True:
             store.mark(found, add=DRIVING, remove=Mark.NEXT)
             better, worse = self._regroup(task, store.union([touched, found]))
@@ -97,7 +98,7 @@ class Optima(Strategy):
             if not driving:
                 return store.union(replaced)
             groups, rounds = groups + len(better) - len(worse), rounds + 1
-            if task.stage.is_strict and rounds > _SLACK + (groups + 1) * len(task.stage.relations):
+            if task.stage.is_bounded and rounds > _SLACK + most * (groups + 1) * len(task.stage.relations):
                 raise BudgetError.of(
                     "E409",
                     f"values of {task.stage.name} get better for ever: a cycle makes each of them better",

@@ -75,7 +75,8 @@ class Stage:
     """What is maintained in one step: mutually recursive relations with all the lowered rules that derive them.
 
     A stage holds either ordinary rules or one group rule (`groups`), unless a recursion takes the least or greatest of
-    its own values: then it holds both, and `is_strict` says what analysis/optima.py means by it. For example,
+    its own values: then it holds both, and `is_strict` and `is_bounded` say what analysis/optima.py means by them. For
+    example,
 
         h(x, n) :- q(x), n = count : { p(x, _) }.
 
@@ -88,6 +89,7 @@ class Stage:
     groups: tuple[GroupRule, ...]
     is_recursive: bool
     is_strict: bool = True
+    is_bounded: bool = True
 
     @cached_property
     def linked(self) -> Stage:

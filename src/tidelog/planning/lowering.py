@@ -20,13 +20,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count, product
+from itertools import count, filterfalse, product
 
 from tidelog.analysis.components import components
 from tidelog.analysis.flat_rules import flattened
 from tidelog.analysis.group_binders import closing_literals
 from tidelog.analysis.grouping import group_variables
-from tidelog.analysis.optima import takes_optima, verdict
+from tidelog.analysis.optima import Verdict, takes_optima, verdict
 from tidelog.language.printer import canonical_text, rule_key
 from tidelog.language.terms import (
     Aggregate,
@@ -90,13 +90,17 @@ class _Lowering:
         }
 
     @cached_property
-    def strict(self) -> set[str]:
-        """The relations whose recursion through `min` or `max` is strict (analysis/optima.py), and all of ours."""
-        found = {*self.groups, *(rule.head.relation for rule in self.rules if is_hidden(rule.head.relation))}
-        for component in components(self._user_rules):
-            if component.is_recursive and takes_optima(component) and verdict(component).is_strict:
-                found |= component.relations
-        return found
+    def _verdicts(self) -> dict[str, Verdict]:
+        """What is known of a recursion through `min` or `max` (analysis/optima.py), by its relations."""
+        own = (one for one in components(self._user_rules) if one.is_recursive and takes_optima(one))
+        return {relation: found for one in own for found in [verdict(one)] for relation in one.relations}
+
+    def verdict(self, relations: Iterable[str]) -> Verdict:
+        """The verdict on a stage that has group rules and others; relations of ours are like the user's beside them."""
+        found = [
+            self._verdicts.get(relation, Verdict("", False, False)) for relation in filterfalse(is_hidden, relations)
+        ]
+        return Verdict(None, all(one.is_strict for one in found), all(one.is_bounded for one in found))
 
     def add(self, rule: Rule, source: Rule | None = None, counted: Sequence[Literal] | None = None) -> None:
         """Lower one rule: of the user, or of ours for the body of an aggregate in the user's rule `source`.
@@ -197,8 +201,8 @@ def _stages(lowering: _Lowering) -> Iterator[Stage]:
         groups = tuple(lowering.groups[name] for name in sorted(component.relations) if name in lowering.groups)
         if lacking.isdisjoint(component.relations):
             relations = component.relations.union(group.lacking for group in groups)
-            is_strict = not (rules and groups) or component.relations <= lowering.strict
-            yield Stage(frozenset(relations), rules, groups, component.is_recursive, is_strict)
+            found = lowering.verdict(component.relations) if rules and groups else Verdict()
+            yield Stage(frozenset(relations), rules, groups, component.is_recursive, found.is_strict, found.is_bounded)
 
 
 def _arities(lowering: _Lowering) -> dict[str, int]:
