@@ -51,8 +51,8 @@ def test_random_programs_give_the_same_with_every_number_of_threads(strategy):
     """The random world of tests/differential, shared as if its few facts were millions."""
     for seed in range(6):
         case = draw_case(seed) if seed % 2 else draw_pairs(seed)
-        alone = repr(told(case, 1, strategy))
         with sharing(least=2, chunk=4):
+            alone = repr(told(case, 1, strategy))
             for threads in (2, 5):
                 assert repr(told(case, threads, strategy)) == alone, (seed, threads)
 
