@@ -2,7 +2,8 @@
 
 What      : `evaluated` answers a SPARQL query in a child process, within limits of time, memory and size of the result.
 Idea      : the child is a copy of this process, made while the store is held, so it sees one whole version whatever
-            writers do meanwhile, and nothing has to be sent to it. It writes the answer into a pipe and ends.
+            writers do meanwhile, and nothing has to be sent to it. It writes the answer into a pipe and ends. If the
+            store is in a folder, the child opens a snapshot of it, which nobody writes to.
 Invariant : a query that crosses a limit is gone when the call returns: the child is killed and waited for.
 Never     : nothing is changed by a query, and the child runs nothing but it.
 
@@ -43,17 +44,18 @@ class QueryLimits:
 
 def evaluated(mirror: Mirror, text: str, form: str, limits: QueryLimits) -> tuple[bool, bytes]:
     """Whether a query answers with triples, and its answer: in a result format, or as N-Triples."""
-    reading, writing = os.pipe()
-    with mirror.store() as store:
-        child = os.fork()
-        if child == 0:
-            _answer(store, text, form, limits, writing)
-    os.close(writing)
-    try:
-        found = _received(reading, limits)
-    finally:
-        os.close(reading)
-        status = _ended(child)
+    with mirror.snapshot() as folder:
+        reading, writing = os.pipe()
+        with mirror.store() as store:
+            child = os.fork()
+            if child == 0:
+                _answer(store if folder is None else folder, text, form, limits, writing)
+        os.close(writing)
+        try:
+            found = _received(reading, limits)
+        finally:
+            os.close(reading)
+            status = _ended(child)
     if found[:1] == _REFUSED:
         raise UsageError.of("E831", found[1:].decode(errors="replace"), remedy="mend the query")
     if found[:1] not in (_TABLE, _TRIPLES) or status != 0:
@@ -62,7 +64,7 @@ def evaluated(mirror: Mirror, text: str, form: str, limits: QueryLimits) -> tupl
     return found[:1] == _TRIPLES, found[1:]
 
 
-def _answer(store: ox.Store, text: str, form: str, limits: QueryLimits, writing: int) -> None:
+def _answer(store: ox.Store | Path, text: str, form: str, limits: QueryLimits, writing: int) -> None:
     """The child's whole life."""
     code = 1
     try:
@@ -74,7 +76,8 @@ def _answer(store: ox.Store, text: str, form: str, limits: QueryLimits, writing:
         resource.setrlimit(resource.RLIMIT_AS, (most, most))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         try:
-            results = evaluate(store, text)
+            opened = ox.Store.read_only(str(store)) if isinstance(store, Path) else store
+            results = evaluate(opened, text)
             answer = (_TRIPLES if is_triples(results) else _TABLE) + serialised(results, form)
         except TidelogError as error:
             answer = _REFUSED + error.problems[0].sentence.encode()

@@ -49,7 +49,7 @@ def lines(relation: str, facts: pa.Table) -> bytes:
         subject, predicate, target = columns[0], _repeated(relation_text(relation), count), columns[1]
     shown = pc.and_(pc.invert(pc.starts_with(subject, '"')), pc.starts_with(predicate, "<"))
     joined = pc.binary_join_element_wise(subject, predicate, target, _repeated(".\n", count), _BLANK)
-    return b"".join(_bytes(chunk) for chunk in _chunks(pc.filter(joined, shown)))
+    return b"".join(concatenated(chunk) for chunk in _chunks(pc.filter(joined, shown)))
 
 
 def relation_text(relation: str) -> str:
@@ -118,13 +118,21 @@ def _texts(array: pa.Array) -> pa.Array:
 
 
 def _union(array: pa.Array) -> pa.Array:
-    codes, offsets = array.type_codes.to_numpy(), array.offsets.to_numpy().astype(np.int64)
+    """A mixed column, type by type; of a part of a column only the values that it uses are looked at."""
+    _, of_codes, of_offsets, *_ = array.buffers()
+    here = slice(array.offset, array.offset + len(array))  # the properties of a sliced union are those of the whole one
+    codes, offsets = np.frombuffer(of_codes, np.int8)[here], np.frombuffer(of_offsets, np.int32)[here]
     parts: list[pa.Array] = []
-    starts = np.zeros(array.type.num_fields, np.int64)
+    places, start = np.empty(len(codes), np.int64), 0
     for number in range(array.type.num_fields):
-        starts[number] = sum(len(part) for part in parts)
-        parts.append(_texts(array.field(number)))
-    return pa.concat_arrays(parts).take(pa.array(starts[codes] + offsets))
+        chosen = codes == number
+        used, values = offsets[chosen], array.field(number)
+        if len(values) > used.size:
+            values, used = values.take(pa.array(used)), np.arange(used.size)
+        parts.append(_texts(values))
+        places[chosen] = start + used
+        start += len(values)
+    return pa.concat_arrays(parts).take(pa.array(places))
 
 
 def _quoted(plain: pa.Array, ending: str) -> pa.Array:
@@ -139,8 +147,8 @@ def _chunks(column: pa.Array | pa.ChunkedArray) -> list[pa.Array]:
     return column.chunks if isinstance(column, pa.ChunkedArray) else [column]
 
 
-def _bytes(array: pa.Array) -> bytes:
-    """The strings of an array, one behind the other."""
+def concatenated(array: pa.Array) -> bytes:
+    """The strings of an array of large strings, one behind the other."""
     if not len(array):
         return b""
     _, bounds, data = array.buffers()
