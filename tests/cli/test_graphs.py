@@ -116,3 +116,14 @@ def test_ask_yes_or_no(world, capsys):
     assert run("query", f"ASK {{ <{EX}ann> a <{EX}Chair> }}", *options) == 0
     assert capsys.readouterr().out == "yes\n"
     assert run("query", "SELECT nonsense", *options) == 1
+
+
+def test_named_graphs_are_a_fourth_column(world):
+    """The default graph is the empty string there; its triples used to be given to some named graph."""
+    (world / "facts" / "data.ttl").unlink()
+    (world / "facts" / "g.trig").write_text("@prefix : <http://example.org/> . :a :p :b . :g { :c :p :d . }")
+    (world / "rules.dl").write_text("all(s, g) :- quad(s, p, o, g).\n")
+    options = ("--facts", world / "facts", "--out", world / "out", "--format", "jsonl")
+    assert run("materialize", world / "rules.dl", *options) == 0
+    found = {json.dumps(json.loads(line)) for line in (world / "out" / "all.jsonl").read_text().splitlines()}
+    assert found == {json.dumps([{"@id": f"{EX}a"}, ""]), json.dumps([{"@id": f"{EX}c"}, {"@id": f"{EX}g"}])}

@@ -34,6 +34,9 @@ GIVEN = re.compile(r"_:t[0-9a-f]{10}x[0-9]+")
 FEW = 64
 """So many triples are handled one by one."""
 
+DEFAULT_GRAPH = ""
+"""What stands for the default graph where named graphs are a column."""
+
 Triple = tuple[Value, Value, Value]
 Rows = npt.NDArray[np.int32]
 
@@ -65,8 +68,15 @@ class Quads:
         return ((values[s], values[p], values[o]) for s, p, o, _ in self.rows.tolist())
 
     def facts(self) -> SharedFacts:
-        """The statements as facts of one relation: three columns, or four if there are named graphs."""
-        return SharedFacts(self.constants, self.rows if self.has_graphs else self.rows[:, :3])
+        """The statements as facts of one relation: three columns, or four if there are named graphs.
+
+        The default graph is then the empty string.
+        """
+        if not self.has_graphs:
+            return SharedFacts(self.constants, self.rows[:, :3])
+        known = merged([self, Quads(_shared([DEFAULT_GRAPH]), np.empty((0, 4), np.int32))])
+        last = np.int32(len(known.constants.values) - 1)
+        return SharedFacts(known.constants, np.where(known.rows >= 0, known.rows, last))
 
     def blank_nodes(self) -> list[str]:
         """The labels of the blank nodes, with `_:`."""
