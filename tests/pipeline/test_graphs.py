@@ -6,6 +6,7 @@ import pytest
 
 from tests.pipeline.places import Recorder
 from tidelog import rdf
+from tidelog.errors import TidelogError
 from tidelog.pipeline.job import run_pipeline
 from tidelog.pipeline.settings.config import read_pipeline
 from tidelog.pipeline.status import Status
@@ -83,3 +84,42 @@ def test_a_graph_is_reasoned_over_and_kept_true(spark, tmp_path, backend, reason
     gone = [tuple(rdf.IRI(one["@id"]) for one in json.loads(row["values"])) for row in rows]
     assert (boss[0], boss[1], rdf.IRI("http://e/Professor")) in gone
     assert spark.read.parquet(str(folder / "triples")).count()
+
+
+@pytest.mark.parametrize("backend", ["local", pytest.param("spark", marks=pytest.mark.long)])
+def test_literals_that_are_ill_typed_and_updates_that_name_classes(spark, tmp_path, backend):
+    """A bad literal is an inconsistency, of a source or of an update; an update may say `Chair(x)` for a triple.
+
+    Rules and facts about classes that came through an update were about relations that nothing else knew, and the rule
+    dt-not-type had no facts to work with.
+    """
+    folder = a_place(tmp_path, backend, "owl-rl")
+    bad = '"old"^^<http://www.w3.org/2001/XMLSchema#integer>'
+    (folder / "data" / "bad.nt").write_text(f"<http://e/bob> <http://e/age> {bad} .\n")
+    update = {
+        "insert": [
+            ["http://e/Chair", node("cid")],
+            ["http://e/age", node("cid"), {"@value": "young", "@type": "http://www.w3.org/2001/XMLSchema#integer"}],
+        ],
+        "add_rules": "@prefix : <http://e/> .\n:Known(x) :- :Professor(x).",
+    }
+    negating = {"add_rules": "@prefix : <http://e/> .\n:Idle(x) :- :Person(x), !:Boss(x)."}
+    lines = "".join(f"{json.dumps(one)}\n" for one in (update, negating))
+    (folder / "updates" / "1.jsonl").write_text(lines)
+    settings = (folder / "pipeline.toml").read_text()
+    (folder / "pipeline.toml").write_text(settings.replace('state = "state"', 'state = "state"\non_bad = "reject"'))
+    recorder = Recorder()
+    engine = run_pipeline(read_pipeline(folder / "pipeline.toml"), Status(recorder), once=True, spark=spark)
+    assert {one.value for _, one, _ in engine["inconsistency"]} == {"old", "young"}
+    assert (rdf.IRI("http://e/cid"), rdf.IRI(rdf.RDF.type), rdf.IRI("http://e/Known")) in engine["triple"]
+    assert not any(":" in name for name in engine.relations)
+    engine.close()
+    assert [event["count"] for event in recorder.of("rejects")] == [1]
+
+
+def test_a_program_that_negates_a_class_is_refused(tmp_path):
+    """With the rule's place, before Spark is started."""
+    folder = a_place(tmp_path, "local", "owl-rl")
+    (folder / "rules.dl").write_text("@prefix : <http://e/> .\n:Idle(x) :- :Chair(x), !:Boss(x).\n")
+    with pytest.raises(TidelogError, match=r"rules.dl:2:\d+  E212"):
+        run_pipeline(read_pipeline(folder / "pipeline.toml"), Status(Recorder()), once=True)

@@ -90,10 +90,13 @@ def unfilled(
 
 
 def strangers(inserted: Iterable[str], known: Iterable[str]) -> Iterator[Problem]:
-    """Relations that facts are inserted into although no rule knows them, if another name was likely meant (W203)."""
+    """Relations that facts are inserted into although no rule knows them, if another name was likely meant (W203).
+
+    Classes and properties are passed over: a graph has many that no rule reads.
+    """
     names = tuple(known)
     for relation in inserted:
-        likely = meant(relation, names)
+        likely = None if ":" in relation else meant(relation, names)
         if likely is not None:
             yield Problem(
                 "W203",

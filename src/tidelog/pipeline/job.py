@@ -39,16 +39,17 @@ from tidelog.observe.logs import log
 from tidelog.pipeline.endpoint import serve
 from tidelog.pipeline.follow.settling import Settled, rule_names, settle
 from tidelog.pipeline.follow.streaming import check_checkpoint, follow, stopping
-from tidelog.pipeline.follow.updates import Part, announced, parts_of, stream_of
+from tidelog.pipeline.follow.updates import Part, announced, of_graph, parts_of, stream_of
 from tidelog.pipeline.out.feed import feed_of
 from tidelog.pipeline.out.outbox import Outbox
 from tidelog.pipeline.out.sinks import change_sinks, relation_sinks
 from tidelog.pipeline.out.whole_feed import whole_feed
-from tidelog.pipeline.settings.config import Pipeline
+from tidelog.pipeline.settings.config import TRIPLE, Pipeline
 from tidelog.pipeline.settings.rule_files import read_programs, strangers
 from tidelog.pipeline.sources.cleaning import Cleaned, together
 from tidelog.pipeline.sources.extraction import extract
 from tidelog.pipeline.sources.rejects import Reject, RejectsTable
+from tidelog.pipeline.sources.triples import ill_typed
 from tidelog.pipeline.status import Status
 from tidelog.state.failpoints import reach
 from tidelog.state.log import StateLog
@@ -174,8 +175,11 @@ class Job:
                 if sources[source.relation].cleaned.types:
                     found = filled.setdefault(self._pipeline.relation_of(source), [])
                     found.append(sources[source.relation].cleaned)
-            is_far, insert = engine.backend == "spark", {name: together(parts) for name, parts in filled.items()}
-            engine.apply(insert={name: one.facts if is_far else one.to_local() for name, one in insert.items()})
+            is_far, whole = engine.backend == "spark", {name: together(parts) for name, parts in filled.items()}
+            insert = {name: one.facts if is_far else one.to_local() for name, one in whole.items()}
+            if self._pipeline.reasoning == "owl-rl" and TRIPLE in whole:
+                insert |= ill_typed(whole[TRIPLE])
+            engine.apply(insert=insert)
         self._engine = engine
         self._state.give(print_program(self._program))
         self._store([(engine.version, None)], None)
@@ -236,6 +240,8 @@ class Job:
         """Apply the parts of a micro-batch, each of them once, looking ahead to the next."""
         source = self._pipeline.updates
         parts = parts_of(batch, source) if source else []
+        if self._pipeline.reasoning != "none":
+            parts = [of_graph(part, self._pipeline.reasoning) for part in parts]
         for at, part in enumerate(parts):
             if stop.is_set():
                 raise InterruptedError("a stop was asked for; the rest of the micro-batch comes again")

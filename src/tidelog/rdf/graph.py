@@ -15,17 +15,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tidelog.analysis.impact import without
 from tidelog.changes.change import Change, FactTables
 from tidelog.changes.shared import SharedFacts
 from tidelog.engine import Engine
-from tidelog.errors import UpdateError, UsageError
+from tidelog.errors import TidelogError, UpdateError, UsageError
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program, Rule
 from tidelog.maintenance.preview import Preview
-from tidelog.rdf.axioms import KINDS, PREDICATES, SAME, BeyondRulesError, Compiled, Ontology, compiled, is_axiom
+from tidelog.rdf.axioms import SAME, BeyondRulesError, Compiled, Ontology, compiled
+from tidelog.rdf.axioms_among import axioms_among
 from tidelog.rdf.datatypes import literal_facts
 from tidelog.rdf.graph_change import GraphChange, ListedChange
 from tidelog.rdf.layouts import (
@@ -36,7 +37,6 @@ from tidelog.rdf.layouts import (
     is_shown,
     is_statement,
     name_of,
-    triple_of,
     triples_of,
 )
 from tidelog.rdf.mirror import Mirror
@@ -46,11 +46,20 @@ from tidelog.rdf.read import read_quads
 from tidelog.rdf.rule_table import INCONSISTENCY, REASONINGS, rule_table
 from tidelog.rdf.sparql import Answer, ask
 from tidelog.rdf.sparql_update import read_update
-from tidelog.rdf.user_rules import over_triples, reasoning_over_triples, takes_triples
+from tidelog.rdf.user_rules import (
+    cannot_go_over,
+    over_triples,
+    reasoning_over_triples,
+    removed_over_triples,
+    takes_triples,
+)
 from tidelog.rdf.write import lines, write_lines
 
 MANY_AXIOMS = 3_000
 """With more axioms they are kept as facts: a rule costs a quarter of a millisecond, a fact less than a microsecond."""
+
+PIECE = 500_000
+"""Triples that are written as text at once."""
 
 
 class Graph:
@@ -104,7 +113,6 @@ class Graph:
         if self.layout is Layout.RULES and takes_triples(added):
             self._go_over(BeyondRulesError("a rule speaks of triples as such"))
         change = self._update(come, gone, added, tuple(remove_rules))
-        self._user_rules = self._with_rules(added, tuple(remove_rules))
         self._note_labels(come)
         self.version += 1
         change.version = self.version
@@ -116,9 +124,9 @@ class Graph:
         come, gone = self._read(insert), self._read(delete, deleting=True)
         if self.layout is Layout.TRIPLES:
             return self.engine.preview()
-        ontology, mentioned = self._ontology.changed(_axioms(come), _axioms(gone)), self._mentioned
+        ontology, mentioned = self._ontology.changed(axioms_among(come), axioms_among(gone)), self._mentioned
         try:
-            added, removed, _ = self._rule_change(ontology, self._facts(come))
+            added, removed, _ = self._rule_change(ontology, {**self._facts(come), **self._about_literals(come)})
         finally:
             self._mentioned = mentioned
         return self.engine.preview(Program(tuple(added)), removed)
@@ -138,6 +146,11 @@ class Graph:
             return False
         relation, fact = fact_of(triple, self.layout)
         return relation in self.engine and is_shown(triple) and fact in self.engine[relation]
+
+    @property
+    def fact_count(self) -> int:
+        """How many facts hold the triples: as `len`, but at once, and with those that have literals as subjects."""
+        return sum(len(self.engine[name]) for name in self.relations)
 
     @property
     def relations(self) -> list[str]:
@@ -178,9 +191,10 @@ class Graph:
         return write_lines(path, (lines(name, table.to_arrow()) for name, table in tables))
 
     def lines(self) -> Iterator[bytes]:
-        """All triples as N-Triples, relation by relation."""
+        """All triples as N-Triples, relation by relation, in pieces of at most half a million."""
         for name in self.relations:
-            yield lines(name, self.engine[name].to_arrow())
+            table = self.engine[name].to_arrow()
+            yield from (lines(name, table.slice(at, PIECE)) for at in range(0, table.num_rows, PIECE))
 
     def verify(self) -> None:
         """Check the one law of the engine below."""
@@ -200,6 +214,17 @@ class Graph:
         from tidelog.rdf.saved import open_graph
 
         return open_graph(cls, directory, **engine_options)
+
+    def close(self) -> None:
+        """Give back what the graph holds, its mirror for SPARQL included; it cannot be used any more."""
+        self.mirror.forget()
+        self.engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # -- within ------------------------------------------------------------------------------------------------------
 
@@ -235,26 +260,40 @@ class Graph:
 
     def _update(self, come: Quads, gone: Quads, added: Program, removed: tuple[str, ...]) -> GraphChange:
         """One transaction of the engine: facts, the rules of changed axioms, and rules of the user."""
-        insert, delete = self._facts(come), self._facts(gone)
+        insert, delete = {**self._facts(come), **self._about_literals(come)}, self._facts(gone)
         ontology, rules, names, found = self._ontology, list[Rule](), tuple[str, ...](), self._compiled
         if self.layout is Layout.RULES and self.reasoning != "none":
-            old, new = _axioms(gone), _axioms(come)
+            old, new = axioms_among(gone), axioms_among(come)
             ontology = ontology.changed(new, old) if old or new else ontology
             try:
                 rules, names, found = self._rule_change(ontology, insert)
             except BeyondRulesError as reason:
                 self._go_over(reason)
                 return self._update(come, gone, added, removed)
-        extra = over_triples(added) if self.layout is Layout.TRIPLES else added
+        extra, texts = added, removed
+        if self.layout is Layout.TRIPLES:
+            extra, texts = over_triples(added), tuple(removed_over_triples(removed))
         program = Program((*rules, *extra.rules), extra.facts, extra.declarations)
-        change = self.engine.apply(insert, delete, program, (*names, *removed))
-        self._ontology, self._compiled = ontology, found
+        own, after = self._user_rules, self._with_rules(added, removed)
+        known = list(self.explicit()) if self.layout is Layout.RULES and cannot_go_over(after) else None
+        change = self.engine.apply(insert, delete, program, (*names, *texts))
+        self._ontology, self._compiled, self._user_rules = ontology, found, after
         if self.layout is Layout.RULES and self._is_about_axioms(change, bool(rules)):
-            before = (set(self) - set(_shown(change.inserted))) | set(_shown(change.deleted))
-            self._go_over(BeyondRulesError("a class or property is the same as another"))
-            after = set(self)
-            return ListedChange(after - before, before - after, change)
+            return self._went_over(change, own, known)
         return GraphChange(change)
+
+    def _went_over(self, change: Change, own: Program, known: list[Triple] | None) -> GraphChange:
+        """Go over after an update; `own` and `known` are rules and triples as they were, for a graph that cannot."""
+        before = (set(self) - set(_shown(change.inserted))) | set(_shown(change.deleted))
+        try:
+            self._go_over(BeyondRulesError("a class or property is the same as another"))
+        except TidelogError:
+            self._user_rules = own
+            if known is not None:
+                self._start(Layout.RULES, of_triples(known))
+            raise
+        after = set(self)
+        return ListedChange(after - before, before - after, change)
 
     def _with_rules(self, added: Program, removed: tuple[str, ...]) -> Program:
         """The user's program after rules came and went."""
@@ -266,15 +305,18 @@ class Graph:
 
     def _facts(self, quads: Quads) -> Mapping[str, object]:
         if len(quads) > FEW:
-            return {**facts_of(quads, self.layout), **self._about_literals(quads)}
+            return facts_of(quads, self.layout)
         found: dict[str, list[tuple[Any, ...]]] = {}
         for triple in quads.triples():
             relation, fact = fact_of(triple, self.layout)
             found.setdefault(relation, []).append(fact)
-        return {**found, **self._about_literals(quads)}
+        return found
 
     def _about_literals(self, quads: Quads) -> Mapping[str, object]:
-        """What the rules of table 8 have to know about literals: those that are ill-typed, or all if they ask."""
+        """What the rules of table 8 have to know about literals: those that are ill-typed, or all if they ask.
+
+        It is true of a literal wherever it stands, so it stays when a triple with the literal goes.
+        """
         if self.reasoning != "owl-rl":
             return {}
         return literal_facts(quads, everything=bool(self._options & {"dt-type2", "dt-eq", "dt-diff"}))
@@ -302,7 +344,12 @@ class Graph:
         if self._asked_layout == "rules":
             sentence = f"the layout rules is not enough: {reason}"
             raise UsageError.of("E835", sentence, remedy="use layout='auto'") from reason
-        self._start(Layout.TRIPLES, of_triples(self.explicit()))
+        before = self.layout, self.engine, self._ontology, self._compiled, self._mentioned
+        try:
+            self._start(Layout.TRIPLES, of_triples(self.explicit()))
+        except TidelogError:
+            self.layout, self.engine, self._ontology, self._compiled, self._mentioned = before
+            raise
         self.mirror.forget()
 
     def _is_about_axioms(self, change: Change, has_new_rules: bool) -> bool:
@@ -329,26 +376,6 @@ class Graph:
         self._given |= dict(come.labels)
         if not come.labels:
             self._labels |= set(come.blank_nodes())
-
-
-def _axioms(quads: Quads) -> list[Triple]:
-    """The triples that are axioms or parts of them; only these become Python values."""
-    if len(quads) <= FEW:
-        return [triple for triple in quads.triples() if is_axiom(triple)]
-    return axioms_in(quads)
-
-
-def axioms_in(quads: Quads) -> list[Triple]:
-    """The axioms among many triples, found by their predicates and classes."""
-    wanted = {
-        name: facts for name, facts in facts_of(quads, Layout.RULES).items() if name in KINDS or name in PREDICATES
-    }
-    values = quads.values() if wanted else []
-    return [
-        triple_of(name, [values[number] for number in row])
-        for name, facts in wanted.items()
-        for row in facts.rows.tolist()
-    ]
 
 
 def _arity(facts: object) -> int:

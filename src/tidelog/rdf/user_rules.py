@@ -4,18 +4,25 @@ What      : whether a program needs the layout of plain triples, its rules in th
             program of a kind of reasoning in it.
 Idea      : `ub:Student(x)` and `ub:advisor(x, y)` are the classes and properties of the graph; a relation without a
             colon is the user's own and stays what it is.
-Invariant : a program means the same in both layouts.
-Never     : no parser.
+Invariant : a program means the same in both layouts, or is refused: where all classes and properties are one relation,
+            a rule that derives one of them cannot negate or aggregate another.
+Never     : no facts.
+
+Code: E212 a rule that derives triples from the absence of others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
+from tidelog.errors import Problem, ProgramError
 from tidelog.language.parser import parse
-from tidelog.language.terms import Aggregate, Atom, Constant, Fact, Literal, Negation, Program, atoms
+from tidelog.language.printer import print_rule
+from tidelog.language.terms import Aggregate, Atom, Constant, Fact, Literal, Negation, Program, Rule, atoms
 from tidelog.rdf.axioms import KINDS, PREDICATES
-from tidelog.rdf.layouts import RDF_TYPE, term_of_name
+from tidelog.rdf.layouts import RDF_TYPE, is_statement, term_of_name
 from tidelog.rdf.rule_table import TRIPLE, rule_table
 
 HELPERS = """
@@ -46,6 +53,11 @@ def takes_triples(program: Program) -> bool:
     return False
 
 
+def cannot_go_over(program: Program) -> bool:
+    """Whether a rule means nothing in the layout of plain triples (E212)."""
+    return any(True for rule in program.rules for _ in _negations(rule))
+
+
 def reasoning_over_triples(program: Program, reasoning: str, options: frozenset[str] = frozenset()) -> Program:
     """The program of the user and a kind of reasoning, over `triple`: axioms are facts of it like others."""
     user = over_triples(program)
@@ -61,12 +73,42 @@ def reasoning_over_triples(program: Program, reasoning: str, options: frozenset[
 
 def over_triples(program: Program) -> Program:
     """The program with `triple` in the place of classes and properties."""
+    problems = [problem for rule in program.rules for problem in _negations(rule)]
+    if problems:
+        raise ProgramError(problems)
     rules = tuple(
         replace(rule, head=_atom(rule.head), body=tuple(_literal(literal) for literal in rule.body))
         for rule in program.rules
     )
     facts = tuple(_fact(fact) for fact in program.facts)
     return Program(rules, facts, program.declarations, program.inputs, program.outputs)
+
+
+def removed_over_triples(rules: Iterable[str]) -> Iterator[str]:
+    """What removes the same rules over `triple`: names of rules as they are, texts in the words of `triple`."""
+    for rule in rules:
+        found: tuple[Rule, ...] = ()
+        if ":-" in rule:
+            with suppress(ProgramError):  # a text that is no rule is refused where rules are removed
+                found = over_triples(parse(rule if rule.rstrip().endswith(".") else f"{rule}.")).rules
+        yield from map(print_rule, found) if found else (rule,)
+
+
+def _negations(rule: Rule) -> Iterator[Problem]:
+    """What is wrong with a rule over triples that derives a triple."""
+    if not is_statement(rule.head.relation):
+        return
+    for literal in rule.body:
+        for atom, is_monotone in atoms(literal):
+            if not is_monotone and is_statement(atom.relation):
+                verb = "counts on" if isinstance(literal, Aggregate) else "negates"
+                yield Problem(
+                    "E212",
+                    f"the rule derives {rule.head.relation} and {verb} {atom.relation}, and here all classes and"
+                    " properties are one relation",
+                    literal.place or atom.place or rule.place,
+                    "let the rule derive a relation of your own, whose name has no colon",
+                )
 
 
 def _literal(literal: Literal) -> Literal:

@@ -23,6 +23,9 @@ from tidelog.limits import Limits
 from tidelog.pipeline.settings.config_check import check_files, check_pipeline
 from tidelog.pipeline.settings.toml_places import Places
 
+TRIPLE = "triple"
+"""The relation of a graph that is reasoned over."""
+
 LINE_FORMATS = ("csv", "json", "jsonl", "text", "rdf")
 """Formats whose records are lines: rejects carry the line's number and its text."""
 
@@ -109,7 +112,7 @@ class Pipeline:
 
     def relation_of(self, source: FactSource) -> str:
         """The relation that a source fills: of a graph that is reasoned over, every RDF source gives triples."""
-        return "triple" if self.reasoning != "none" and source.format == "rdf" else source.relation
+        return TRIPLE if self.reasoning != "none" and source.format == "rdf" else source.relation
 
 
 def read_pipeline(path: str | Path) -> Pipeline:

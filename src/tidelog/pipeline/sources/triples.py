@@ -1,6 +1,7 @@
 """RDF as records of terms.
 
-What      : `term_records` reads a source of RDF files, in any format, into records of subject, predicate and object.
+What      : `term_records` reads a source of RDF files, in any format, into records of subject, predicate and object;
+            `ill_typed` finds the literals among them that are none of their data types.
 Idea      : N-Triples and N-Quads are lines, which Spark divides among its tasks; a task gives a batch of lines to the
             scanner of `tidelog.rdf`. Any other format is parsed file by file, each in one task. A term travels as its
             typed text (changes/typed_texts.py), so that an IRI, a string and a number stay what they are.
@@ -19,7 +20,6 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
@@ -27,9 +27,11 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from tidelog.changes.typed_texts import typed_texts
 from tidelog.errors import UpdateError
+from tidelog.language.rdf_terms import IRI, Literal, term_of
 from tidelog.pipeline.settings.config import NOT_TEXT
 
 if TYPE_CHECKING:
+    from tidelog.pipeline.sources.cleaning import Cleaned
     from tidelog.rdf.quads import Quads
 
 NAMES = ("subject", "predicate", "object")
@@ -38,6 +40,7 @@ NAMED_GRAPH = "the statement stands in a named graph"
 
 _SCHEMA = "f1 string, f2 string, f3 string, text string, file string, problem string"
 _FIELDS = [pa.field(name, pa.large_string()) for name in ("f1", "f2", "f3", "text", "file", "problem")]
+_EMPTY, _NEWLINE = pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
 _LINES = (".nt", ".nq")
 _SPLIT_BY_SPARK = (".gz", ".bz2")
 
@@ -56,6 +59,26 @@ def term_records(spark: SparkSession, lines: DataFrame, path: str, options: Mapp
         return parsed
     contents = files.where(F.col("path").isin(whole)).select("path", "content").repartition(len(whole))
     return parsed.unionAll(contents.mapInArrow(_Files(union=keeps), _SCHEMA))
+
+
+def ill_typed(triples: Cleaned) -> dict[str, object]:
+    """The literals whose texts are none of their data types, as facts for the rule dt-not-type; mostly there are none.
+
+    Only literals that are terms can be such; each distinct one is looked at once.
+    """
+    literals = triples.facts.select("c3").where(F.col("c3").startswith('t"')).distinct()
+    found = literals.mapInArrow(_ill_typed, "literal string").toArrow().column(0)
+    values = [term_of(text) for text in found.to_pylist()]
+    return {"ill_typed": [(one, IRI(one.datatype)) for one in values if isinstance(one, Literal)]} if values else {}
+
+
+def _ill_typed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    from tidelog.rdf.datatypes import is_ill_typed
+
+    for batch in batches:
+        texts = (text[1:] for text in batch.column(0).to_pylist())
+        found = [text for text in texts if isinstance(one := term_of(text), Literal) and is_ill_typed(one)]
+        yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], ["literal"])
 
 
 def plain_text(column: Any) -> Any:  # noqa: ANN401 - a column of Spark
@@ -83,55 +106,57 @@ class _Parser:
     def __init__(self, *, union: bool) -> None:
         self._union = union
 
-    def _records(self, quads: Quads, file: str, lines: list[str] | None) -> pa.RecordBatch:
+    def _records(self, quads: Quads, file: str, lines: pa.Array | None) -> pa.RecordBatch:
         """Statements as records; with `lines` every statement has its own, which a bad one keeps."""
         constants = _own_labels(typed_texts(quads.constants.values), file)
         rows = quads.rows
         terms = [constants.take(pa.array(rows[:, at])) for at in range(3)]
-        is_bad = rows[:, 3] >= 0 if not self._union else np.zeros(len(rows), np.bool_)
-        problem = pa.array(np.where(is_bad, NAMED_GRAPH, None), pa.large_string())  # type: ignore[call-overload]
-        text = pa.nulls(len(rows), pa.large_string())
-        if is_bad.any():
-            shown = lines if lines is not None else [None] * len(rows)
-            text = pa.array([line if bad else None for line, bad in zip(shown, is_bad.tolist())], pa.large_string())
+        nothing = pa.nulls(len(rows), pa.large_string())
+        is_bad = pa.array(rows[:, 3] >= 0)
+        if self._union or not pc.any(is_bad).as_py():
+            return _batch([*terms, nothing, _constant(file, len(rows)), nothing])
+        text = nothing if lines is None else pc.if_else(is_bad, lines.cast(pa.large_string()), nothing)
+        problem = pc.if_else(is_bad, _constant(NAMED_GRAPH, len(rows)), nothing)
         return _batch([*terms, text, _constant(file, len(rows)), problem])
 
 
 class _Lines(_Parser):
-    """Lines to records, in Arrow tasks."""
+    """Lines to records, in Arrow tasks, without a Python object per line."""
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            files = batch.column("file").to_pylist()
-            starts = [at for at in range(len(files)) if at == 0 or files[at] != files[at - 1]]
-            for start, stop in zip(starts, [*starts[1:], len(files)]):
+            runs = pc.run_end_encode(batch.column("file"))
+            start = 0
+            for stop, file in zip(runs.run_ends.to_pylist(), runs.values.to_pylist()):
                 part = batch.slice(start, stop - start)
                 good = part.filter(part.column("is_text"))
                 if len(good):
-                    yield from self._parsed(good.column("value").to_pylist(), files[start])
+                    yield from self._parsed(good.column("value"), file)
                 if len(good) < len(part):
                     bad = part.filter(pc.invert(part.column("is_text"))).column("value").to_pylist()
-                    yield _rejected(bad, files[start], NOT_TEXT)
+                    yield _rejected(bad, file, NOT_TEXT)
+                start = stop
 
-    def _parsed(self, lines: list[str], file: str) -> Iterator[pa.RecordBatch]:
+    def _parsed(self, lines: pa.Array, file: str) -> Iterator[pa.RecordBatch]:
         """All lines at once; if one of them is bad, it is found by halves."""
         import pyoxigraph as ox
 
         from tidelog.rdf.read import read_text
+        from tidelog.rdf.write import concatenated
 
-        text = "\n".join(lines).encode()
+        ended = pc.binary_join_element_wise(lines.cast(pa.large_string()), _EMPTY, _NEWLINE)
         try:
-            quads = read_text(text, ox.RdfFormat.N_QUADS, file, keep_labels=True)
+            quads = read_text(concatenated(ended), ox.RdfFormat.N_QUADS, file, keep_labels=True)
         except UpdateError as error:
             quads, reason = None, error.problems[0].sentence
         if quads is not None and len(quads) == len(lines):
             yield self._records(quads, file, lines)
         elif len(lines) == 1:
-            yield _rejected(lines, file, reason if quads is None else "the line is no triple")
+            yield _rejected(lines.to_pylist(), file, reason if quads is None else "the line is no triple")
         else:
             half = len(lines) // 2
-            yield from self._parsed(lines[:half], file)
-            yield from self._parsed(lines[half:], file)
+            yield from self._parsed(lines.slice(0, half), file)
+            yield from self._parsed(lines.slice(half), file)
 
 
 class _Files(_Parser):
@@ -186,7 +211,7 @@ def _rejected(lines: Sequence[str | None], file: str, reason: str) -> pa.RecordB
 
 
 def _constant(text: str, count: int) -> pa.Array:
-    return pa.array([text] * count, pa.large_string())
+    return pa.repeat(pa.scalar(text, pa.large_string()), count)
 
 
 def _batch(columns: list[pa.Array]) -> pa.RecordBatch:
