@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.lubm.measure import ONTOLOGY, PUBLISHED
+from benchmarks.lubm.files import ONTOLOGY, PUBLISHED
 from benchmarks.maintenance.measure import cpu, milliseconds, there_and_back
 from tidelog import rdf
 from tidelog.planning.lowered import is_of_rewrites
