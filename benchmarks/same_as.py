@@ -4,7 +4,7 @@ What      : the same names in cliques of 1 to 50, four triples about each name; 
             rules, and of reasoning over one representative of each clique.
 Idea      : representatives are found and put into the data beforehand, which is the least that an engine with
             rewriting would do; it would also have to keep cliques apart when a pair goes, and to expand answers.
-Never     : no assertion; docs/decisions/0027-same-as-by-rules.md says what follows from the figures.
+Never     : no assertion; docs/decisions/0028-same-as-by-rules.md says what follows from the figures.
 """
 
 from __future__ import annotations
