@@ -2,28 +2,34 @@
 
 What      : `axioms_among` gives the statements of a source that are axioms or parts of them.
 Idea      : among many statements they are found by their predicates and classes, so that only they become Python
-            values.
+            values: an ontology has hundreds of them, its data millions.
 Invariant : the same triples as `is_axiom` accepts one by one.
 Never     : no rule is made of them (see axioms.py).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+import numpy as np
+
+from tidelog.changes.shared import SharedFacts
 from tidelog.rdf.axioms import KINDS, PREDICATES, is_axiom
-from tidelog.rdf.layouts import Layout, facts_of, triple_of
+from tidelog.rdf.layouts import triple_of
 from tidelog.rdf.quads import FEW, Quads, Triple
 
 
-def axioms_among(quads: Quads) -> list[Triple]:
-    """The triples that are axioms or parts of them."""
+def axioms_among(quads: Quads, facts: Mapping[str, object]) -> list[Triple]:
+    """The triples that are axioms or parts of them; `facts` are the same statements by class and property."""
     if len(quads) <= FEW:
         return [triple for triple in quads.triples() if is_axiom(triple)]
     wanted = {
-        name: facts for name, facts in facts_of(quads, Layout.RULES).items() if name in KINDS or name in PREDICATES
+        name: part.rows
+        for name, part in facts.items()
+        if (name in KINDS or name in PREDICATES) and isinstance(part, SharedFacts)
     }
-    values = quads.values() if wanted else []
+    used = np.unique(np.concatenate([rows.ravel() for rows in wanted.values()])) if wanted else ()
+    values = {number: quads.constants.values[number].as_py() for number in map(int, used)}
     return [
-        triple_of(name, [values[number] for number in row])
-        for name, facts in wanted.items()
-        for row in facts.rows.tolist()
+        triple_of(name, [values[number] for number in row]) for name, rows in wanted.items() for row in rows.tolist()
     ]

@@ -124,9 +124,10 @@ class Graph:
         come, gone = self._read(insert), self._read(delete, deleting=True)
         if self.layout is Layout.TRIPLES:
             return self.engine.preview()
-        ontology, mentioned = self._ontology.changed(axioms_among(come), axioms_among(gone)), self._mentioned
+        facts, mentioned = self._facts(come), self._mentioned
+        ontology = self._ontology.changed(axioms_among(come, facts), axioms_among(gone, self._facts(gone)))
         try:
-            added, removed, _ = self._rule_change(ontology, {**self._facts(come), **self._about_literals(come)})
+            added, removed, _ = self._rule_change(ontology, {**facts, **self._about_literals(come)})
         finally:
             self._mentioned = mentioned
         return self.engine.preview(Program(tuple(added)), removed)
@@ -263,7 +264,7 @@ class Graph:
         insert, delete = {**self._facts(come), **self._about_literals(come)}, self._facts(gone)
         ontology, rules, names, found = self._ontology, list[Rule](), tuple[str, ...](), self._compiled
         if self.layout is Layout.RULES and self.reasoning != "none":
-            old, new = axioms_among(gone), axioms_among(come)
+            old, new = axioms_among(gone, delete), axioms_among(come, insert)
             ontology = ontology.changed(new, old) if old or new else ontology
             try:
                 rules, names, found = self._rule_change(ontology, insert)

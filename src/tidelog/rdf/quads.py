@@ -17,13 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tidelog.backends.local.constants import quad_scanner as scanner
 from tidelog.backends.local.constants.quad_scanner import BLANK, OTHER, RESOURCE, STRING
 from tidelog.backends.local.kernels.compiled import read_only
 from tidelog.changes.columns import from_values
 from tidelog.changes.shared import SharedConstants, SharedFacts
-from tidelog.changes.term_arrays import as_terms
+from tidelog.changes.term_arrays import as_terms, is_term_type
 from tidelog.language.rdf_terms import RdfTerm
 from tidelog.language.terms import Value
 from tidelog.rdf.literals import of_texts
@@ -80,7 +81,10 @@ class Quads:
 
     def blank_nodes(self) -> list[str]:
         """The labels of the blank nodes, with `_:`."""
-        return [value.text for value in self.values() if isinstance(value, RdfTerm) and value.text[0] == "_"]
+        values = self.constants.values
+        fields = map(values.field, range(values.type.num_fields)) if pa.types.is_union(values.type) else [values]
+        texts = [field.storage for field in fields if is_term_type(field.type)]
+        return [label for text in texts for label in text.filter(pc.starts_with(text, "_")).to_pylist()]
 
 
 class ListedQuads(Quads):
@@ -115,6 +119,10 @@ class ListedQuads(Quads):
     def triples(self) -> Iterator[Triple]:
         """The statements."""
         return iter(self.listed)
+
+    def blank_nodes(self) -> list[str]:
+        """The labels of the blank nodes, as often as they occur."""
+        return [value.text for value in self.values() if isinstance(value, RdfTerm) and value.text[0] == "_"]
 
 
 class Unsure(Exception):  # noqa: N818 - no error: it tells who reads to ask a full parser
