@@ -81,8 +81,8 @@ def decoded(facts: int = 5_000_000) -> Case:
 
 def university(count: int = 10) -> Case:
     """LUBM under OWL 2 RL, from triples that are read already."""
-    from benchmarks.lubm.generate import write
     from benchmarks.lubm.files import ONTOLOGY
+    from benchmarks.lubm.generate import write
     from tidelog.rdf.quads import merged
     from tidelog.rdf.read import read_quads
 
