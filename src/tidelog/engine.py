@@ -250,11 +250,11 @@ class Engine(Submitting, AtAGlance):
 
     # -- keeping ---------------------------------------------------------------------------------------------------
 
-    def save(self, target: str | PathLike[str], *, batch: int | None = None, source: str = "updates") -> None:
+    def save(self, target: str | PathLike[str], *, batch: int | range | None = None, source: str = "updates") -> None:
         """Make the present version durable, in a directory or an open log: wholly or not at all.
 
         The first save writes every fact, a later one into the same state only what changed. `batch` is recorded with
-        the version, as the last batch of its source that is part of the state.
+        the version, as the last batch of its source that is part of the state; a range says which ones came with it.
         """
         from tidelog.state.log import opened
         from tidelog.state.snapshot import Snapshot

@@ -129,6 +129,8 @@ def test_bad_updates_are_rejected_line_by_line(spark, tmp_path):
     engine, seen = place.run(spark)
     assert engine.version == 2
     assert [one["updates"] for one in seen.of("batch")] == [4]
+    with log.StateLog(place.folder / "state") as state:
+        assert state.info.origin == "stream 0.0 to 0.1", "the version holds two files"
     assert ("a", "e") in engine["path"]
     rejects = {row["text"]: row["reason"] for row in place.rejects()}
     assert set(rejects) == set(bad)

@@ -158,6 +158,23 @@ def test_a_repeated_batch_is_refused(state):
         assert (log.last_batch(), log.last_batch("another stream"), log.last_batch("unknown")) == (5, 5, None)
 
 
+def test_a_version_records_the_range_of_batches_that_it_holds(state):
+    """Several batches may have become one version: all of them are part of the state, and people see which."""
+    engine = Engine.open(state)
+    engine.apply(insert={"edge": [(7, 8)]})
+    engine.save(state, batch=range(3, 7), source="files")
+    for batch in (range(0), range(1, 9, 2), range(5, 1, -1)):
+        refused("E612", engine.save, state, batch=batch)
+    with StateLog(state) as log:
+        assert [log.has_batch(batch, "files") for batch in (3, 6, 7)] == [True, True, False]
+        assert (log.info.first_batch, log.info.batch, log.info.origin) == (3, 6, "files 3 to 6")
+    engine.apply(insert={"edge": [(8, 9)]})
+    refused("E609", engine.save, state, batch=range(5, 7), source="files")
+    engine.save(state, batch=7, source="files")
+    with StateLog(state) as log:
+        assert (log.info.first_batch, log.info.origin) == (7, "files 7")
+
+
 @pytest.mark.parametrize("path", ["a%41", "%"])
 def test_paths_that_the_table_library_misreads_are_refused(path, tmp_path):
     """delta-rs decodes such paths once too often; the mistake would be found only after the data were written."""

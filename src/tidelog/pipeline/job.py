@@ -258,6 +258,7 @@ class Job:
     def _apply(self, part: Part, number: int, at: int) -> None:
         """One part: one version, or several if its lines do not go together; all of them in one commit.
 
+        With `latest` the files of a micro-batch are one part, and the version records them as a range of batches.
         Where a bad line stops the run, the lines before it are stored, with how many they are: these are left out when
         the part comes again.
         """
@@ -270,9 +271,11 @@ class Job:
         elif not settled.changes:
             settled.changes.append((self.engine.version + 1, self.engine.apply_update(Update()), 0))
         self._reject(name, settled.rejects)
-        self._keep(settled, number, number * PARTS + at, STREAM, started)
+        first = number * PARTS + at
+        is_latest = self._pipeline.updates is not None and self._pipeline.updates.latest
+        self._keep(settled, number, range(first, first + part.files) if is_latest else first, STREAM, started)
 
-    def _keep(self, settled: Settled, number: int, batch: int, source: str, started: float) -> None:
+    def _keep(self, settled: Settled, number: int, batch: int | range, source: str, started: float) -> None:
         """Store, publish and show what was applied."""
         if not settled.changes:
             return
@@ -292,7 +295,7 @@ class Job:
             self._rejects.take(part, rejects)
             self._status.tell("rejects", count=len(rejects), part=part)
 
-    def _store(self, feeds: Sequence[Feed], batch: int | None, source: str = STREAM) -> None:
+    def _store(self, feeds: Sequence[Feed], batch: int | range | None, source: str = STREAM) -> None:
         """Make the present version durable, then public, with those that led to it since the last save."""
         for version, rows in feeds:
             if rows is None:

@@ -49,6 +49,7 @@ SOURCE = "updates"
 """The name of the stream that batches are counted in, unless another is given."""
 
 Shapes = dict[str, tuple[int, int]]
+Batches = tuple[int | None, int | None]
 
 
 class StateLog:
@@ -118,10 +119,13 @@ class StateLog:
         """Record a program that the user hands over, with the next version that is saved."""
         self._giving = program
 
-    def save(self, snapshot: Snapshot, batch: int | None = None, source: str = SOURCE) -> VersionInfo:
-        """Make the present version of an engine the last one of the state, with the batch that led to it."""
+    def save(self, snapshot: Snapshot, batch: int | range | None = None, source: str = SOURCE) -> VersionInfo:
+        """Make the present version of an engine the last one of the state, with the batch that led to it, or several.
+
+        Of a range of batches the last one counts: `has_batch` is true of all of them from then on.
+        """
         reach("save-begins")
-        batch = None if batch is None else whole_number(batch, "a batch")
+        first, batch = _first_and_last(batch)
         check_source(source)
         if not self._lock.is_held():
             raise _not_the_last(self.directory, "it was replaced while it was open")
@@ -131,19 +135,19 @@ class StateLog:
             if self._giving == self.given:
                 self._giving = None
         if self._info is None:
-            return self._save(snapshot, snapshot.journals.begin(uuid4().hex), batch, source)
+            return self._save(snapshot, snapshot.journals.begin(uuid4().hex), (first, batch), source)
         last, journal = self._info, self._journal(snapshot, self._info)
         has_batch = batch is None or (last.batch, last.source) == (batch, source)
         if snapshot.version == last.version and has_batch and self._giving is None:
             if journal.entries is None:  # an older release left something out
-                return self._save(snapshot, journal, last.batch, last.source)
+                return self._save(snapshot, journal, (last.first_batch, last.batch), last.source)
             journal.saved(last.commit, last.id, last.facts)
             return last
         if batch is not None and self.has_batch(batch, source):
             raise StateError.of(
                 "E609", f"batch {batch} of {source} is part of the state already", remedy="ask has_batch before"
             )
-        return self._save(snapshot, journal, batch, source)
+        return self._save(snapshot, journal, (first, batch), source)
 
     def forget(self, before: int) -> tuple[int, int]:
         """Remove what only versions before the given one need; how many files went, and how many bytes they had."""
@@ -176,8 +180,8 @@ class StateLog:
             sentence, remedy = f"has moved on to version {info.version} without this engine", "open it again"
         raise StateError.of("E608", f"{self.directory} {sentence}", remedy=remedy)
 
-    def _save(self, snapshot: Snapshot, journal: Journal, batch: int | None, source: str) -> VersionInfo:
-        identity = journal.attempt()
+    def _save(self, snapshot: Snapshot, journal: Journal, batches: Batches, source: str) -> VersionInfo:
+        identity, (first, batch) = journal.attempt(), batches
         self._lock.begin(identity)
         try:
             kind, added, removed, relations = self._written(snapshot, journal, identity)
@@ -190,7 +194,7 @@ class StateLog:
         info = VersionInfo(
             journal.state, snapshot.version, program, digest(text), snapshot.strategy, relations, kind,
             sum(file.rows for file in added), batch, source if batch is not None else "", journal.writer, identity,
-            "" if described is None else described.name, arithmetic=snapshot.arithmetic,
+            "" if described is None else described.name, arithmetic=snapshot.arithmetic, first_batch=first,
         )  # fmt: skip
         self._is_certain = False
         self._table.commit(info, added, removed)
@@ -326,6 +330,17 @@ def _rows(entry: Entry) -> Iterator[pa.Table]:
         for relation, table in tables.items():
             if len(table):
                 yield to_rows(relation, table.to_arrow(), entry.version, sign, explicit, len(table))
+
+
+def _first_and_last(batch: int | range | None) -> Batches:
+    """A batch or a range of them as plain numbers; E612 for everything else."""
+    if not isinstance(batch, range):
+        number = None if batch is None else whole_number(batch, "a batch")
+        return number, number
+    if not batch or batch.step != 1:
+        remedy = "give the first batch and the one after the last, as in range(3, 5)"
+        raise StateError.of("E612", f"{batch} holds no batches, or leaves some out", remedy=remedy)
+    return whole_number(batch[0], "a batch"), whole_number(batch[-1], "a batch")
 
 
 def _grown(before: Mapping[str, tuple[int, int]], entries: list[Entry], snapshot: Snapshot) -> Shapes:

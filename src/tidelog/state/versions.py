@@ -39,6 +39,7 @@ class VersionInfo:
     program, `text` that of its exact spelling. `kind`, `rows` and `size` say what the commit added to the table. `id`
     is that of the save that made it: no other save has it, not even of the same engine into a copy of the state.
     `arithmetic` says what becomes of instances without a value; it is empty if an older release knew none of them.
+    `batch` is the last batch that is part of it, `first_batch` the first one that no version before holds.
     `store` names the description of files beside the table, if there are any (far.py).
     """
 
@@ -59,6 +60,7 @@ class VersionInfo:
     time: datetime | None = None
     size: int = 0
     arithmetic: str = ""
+    first_batch: int | None = None
 
     @property
     def facts(self) -> int:
@@ -67,11 +69,12 @@ class VersionInfo:
 
     @property
     def origin(self) -> str:
-        """The source and the batch that led to it, as people call them; empty if there was none."""
+        """The source and the batch or batches that led to it, as people call them; empty if there was none."""
         if self.batch is None:
             return ""
-        return f"{self.source} " + (
-            "{}.{}".format(*divmod(self.batch, PARTS)) if self.source == STREAM else str(self.batch)
+        batches = [self.batch] if self.first_batch in (None, self.batch) else [self.first_batch, self.batch]
+        return f"{self.source} " + " to ".join(
+            "{}.{}".format(*divmod(batch, PARTS)) if self.source == STREAM else str(batch) for batch in batches
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -87,6 +90,7 @@ class VersionInfo:
             "kind": self.kind,
             "rows": self.rows,
             "batch": self.batch,
+            "first_batch": self.first_batch,
             "source": self.source,
             "writer": self.writer,
             "id": self.id,
@@ -114,6 +118,7 @@ class VersionInfo:
         words["store"] = said.get("store", "")  # format 1 has none
         words["id"] = said.get("id") or f"{said['writer']}:{commit}"  # older releases gave none
         words["arithmetic"] = said.get("arithmetic", "")
+        words["first_batch"] = said.get("first_batch", said["batch"])  # older releases held one
         return cls(relations=relations, commit=commit, time=time, size=size, **words)
 
 

@@ -69,6 +69,8 @@ class Part:
     """What is settled together: transactions in order, and between them the lines that are none."""
 
     lines: tuple[Line | Reject, ...]
+    files: int = 1
+    """How many files it holds."""
 
 
 def parts_of(batch: DataFrame, source: UpdateSource) -> list[Part]:
@@ -79,7 +81,11 @@ def parts_of(batch: DataFrame, source: UpdateSource) -> list[Part]:
         files.setdefault(file, []).append(read_line(text, file, number))
     step = max(len(files), 1) if source.latest else source.files_per_batch
     found = list(files.values())
-    return [Part(tuple(chain.from_iterable(found[at : at + step]))) for at in range(0, len(found), step)]
+    return [_part(found[at : at + step]) for at in range(0, len(found), step)]
+
+
+def _part(files: list[list[Line | Reject]]) -> Part:
+    return Part(tuple(chain.from_iterable(files)), len(files))
 
 
 def of_graph(part: Part, reasoning: str) -> Part:
