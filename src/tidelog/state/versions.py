@@ -72,7 +72,8 @@ class VersionInfo:
         """The source and the batch or batches that led to it, as people call them; empty if there was none."""
         if self.batch is None:
             return ""
-        batches = [self.batch] if self.first_batch in (None, self.batch) else [self.first_batch, self.batch]
+        first = self.batch if self.first_batch is None else self.first_batch
+        batches = [self.batch] if first == self.batch else [first, self.batch]
         return f"{self.source} " + " to ".join(
             "{}.{}".format(*divmod(batch, PARTS)) if self.source == STREAM else str(batch) for batch in batches
         )
