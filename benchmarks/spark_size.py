@@ -1,9 +1,9 @@
-"""A bill of materials at size on Spark: load, save, small updates, and opening in a new process.
+"""A bill of materials at size on Spark: load, save, changes of one per cent, small updates, opening in a new process.
 
 What      : `python -m benchmarks.spark_size 1000000` loads that many parts and prices as strings, derives what contains
-            what, saves, updates, and opens the state again in other processes, one of which is killed. For each step:
-            seconds, processor seconds of all processes, Spark's jobs, and the most memory that the Python driver has
-            held; and the same load on the local backend.
+            what, saves, inserts and deletes one per cent, updates, and opens the state again in other processes, one of
+            which is killed. For each step: seconds, processor seconds of all processes, Spark's jobs, and the most
+            memory that the Python driver has held. The load also runs with one core, and on the local backend.
 Idea      : the table of sizes in docs/scaling.md, as one command; `make bench-spark` runs it with a million.
 Invariant : the same size gives the same facts and updates. Nothing is asserted: a shared machine proves no time.
 """
@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from signal import SIGKILL
 from statistics import median
@@ -36,12 +36,16 @@ RULES = """
     priced(x, y, p) :- has(x, y), price(y, p).
     dear(x, y) :- priced(x, y, p), p > 900.
 """
-UPDATES = 100
+UPDATES, MORE = 100, 1000
+"""Updates of a process that has opened the state, and of the one that has loaded it."""
 
 
 def main() -> None:
     """Load, save and update here; open and update in others, one of which is killed; print what each step took."""
     explicit, *rest = sys.argv[1:] or ["1000000"]
+    if rest == ["one core"]:
+        print(json.dumps(_loaded_by_one_core(int(explicit))), flush=True)
+        return
     if rest:
         print(json.dumps(opened(Path(rest[0]), int(explicit), dies=rest[1:] == ["dies"])), flush=True)
         return
@@ -49,24 +53,64 @@ def main() -> None:
         state = Path(folder) / "state"
         rows = loaded(state, int(explicit))
         print(json.dumps(rows), flush=True)
-        rows["opened"] = _in_another_process(explicit, state)
-        _in_another_process(explicit, state, "dies")
-        rows["opened after kill -9"] = _in_another_process(explicit, state)
+        rows["opened"] = _in_another_process(explicit, str(state))
+        _in_another_process(explicit, str(state), "dies")
+        rows["opened after kill -9"] = _in_another_process(explicit, str(state))
+        rows["load with one core"] = _in_another_process(explicit, "one core")
         rows["local backend"] = _local(int(explicit))
     print(json.dumps(rows))
+    print(table(rows))
+
+
+def table(rows: Mapping[str, Any]) -> str:
+    """The figures as a table in Markdown: a line for each step, its seconds, processor seconds, jobs and memory."""
+    steps = {name: row for name, row in rows.items() if "cpu" in row}
+    for name in ("opened", "opened after kill -9"):
+        steps[name] = rows[name]["open"]
+    load, columns = rows["load"]["cpu"], ("seconds", "cpu", "jobs", "driver MB")
+    lines = ["| step | seconds | processor seconds | of the load | jobs | driver MB |", "|---|---|---|---|---|---|"]
+    for name, row in steps.items():
+        seconds, cpu, jobs, memory = (row.get(column, "") for column in columns)
+        lines.append(f"| {name} | {seconds} | {cpu} | {cpu / load:.1%} | {jobs} | {memory} |")
+    for name, row in (("updates", rows["updates"]), ("updates, opened", rows["opened"]["updates"])):
+        lines.append(f"| {name} | {', '.join(f'{key} {value}' for key, value in row.items())} | | | | |")
+    faster = rows["load with one core"]["seconds"] / rows["load"]["seconds"]
+    return "\n".join([*lines, f"| two cores against one | {faster:.2f} times faster | | | | |"])
 
 
 def loaded(state: Path, explicit: int) -> dict[str, Any]:
-    """A first process: from strings in DataFrames to a saved state."""
+    """A first process: from strings in DataFrames to a saved state, and further changes."""
     spark = _session()
     engine = tl.Engine(RULES, backend="spark", spark=spark)
     rows: dict[str, Any] = {"load": _step(spark, lambda: engine.apply(insert=data(spark, explicit)))}
     rows["facts"] = {name: len(engine[name]) for name in engine.relations}
     rows["save"] = _step(spark, lambda: engine.save(state))
-    rows["updates"] = _updates(spark, engine, state, explicit, seed=1)
+    come, gone = one_per_cent(explicit)
+    rows["insert one per cent"] = _step(spark, lambda: engine.apply(insert={"part": come}))
+    rows["save it"] = _step(spark, lambda: engine.save(state))
+    rows["delete one per cent"] = _step(spark, lambda: engine.apply(delete={"part": gone}))
+    rows["updates"] = _updates(spark, engine, state, explicit, seed=1, count=MORE)
     engine.close()
     close(spark)
     return rows
+
+
+def one_per_cent(explicit: int) -> tuple[list[tuple[str, str, int]], list[tuple[str, str, int]]]:
+    """Facts to insert and facts to delete, each as many as one per cent of all explicit ones."""
+    roots = random.Random(0).sample(range(explicit // 10 - 1), explicit // 100)
+    come = [(f"part-{10 * root:09d}", f"part-{10 * root + 5:09d}", 9) for root in roots]
+    inner = (10 * root + 3 for root in roots)
+    return come, [(f"part-{at:09d}", f"part-{at + 1 + at * 7919 % 2:09d}", at % 5) for at in inner]
+
+
+def _loaded_by_one_core(explicit: int) -> dict[str, Any]:
+    """The load, by one task at a time."""
+    spark = _session(cores=1)
+    engine = tl.Engine(RULES, backend="spark", spark=spark)
+    taken = _step(spark, lambda: engine.apply(insert=data(spark, explicit)))
+    engine.close()
+    close(spark)
+    return taken
 
 
 def opened(state: Path, explicit: int, *, dies: bool = False) -> dict[str, Any]:
@@ -85,15 +129,16 @@ def opened(state: Path, explicit: int, *, dies: bool = False) -> dict[str, Any]:
     return rows
 
 
-def _session() -> SparkSession:
-    spark = session("local[2]", app="tidelog-bench", options={"spark.driver.memory": "8g"})
+def _session(cores: int = 2) -> SparkSession:
+    options = {"spark.driver.memory": "8g", "spark.sql.shuffle.partitions": "2"}
+    spark = session(f"local[{cores}]", app="tidelog-bench", options=options)
     spark.range(1000).count()
     return spark
 
 
-def _in_another_process(explicit: str, state: Path, *more: str) -> dict[str, Any]:
+def _in_another_process(explicit: str, what: str, *more: str) -> dict[str, Any]:
     """What another process prints; nothing if it is one that dies."""
-    command = [sys.executable, "-m", "benchmarks.spark_size", explicit, str(state), *more]
+    command = [sys.executable, "-m", "benchmarks.spark_size", explicit, what, *more]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=not more)
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
 
@@ -126,10 +171,12 @@ def _name(number: str) -> str:
     return f"concat('part-', lpad(cast({number} as string), 9, '0'))"
 
 
-def _updates(spark: SparkSession, engine: tl.Engine, state: Path, explicit: int, seed: int) -> dict[str, Any]:
+def _updates(
+    spark: SparkSession, engine: tl.Engine, state: Path, explicit: int, seed: int, count: int = UPDATES
+) -> dict[str, Any]:
     """Five facts come and five go in every update; every tenth one is saved."""
     chosen, seconds, saves, before = random.Random(seed), [], [], _jobs(spark)
-    for number in range(UPDATES):
+    for number in range(count):
         roots = [chosen.randrange(explicit // 10 - 1) * 10 for _ in range(5)]
         come = [(f"part-{root:09d}", f"part-{root + 5:09d}", 9) for root in roots]
         gone = [(f"part-{at:09d}", f"part-{at + 1 + at * 7919 % 2:09d}", at % 5) for at in (root + 3 for root in roots)]
@@ -143,7 +190,8 @@ def _updates(spark: SparkSession, engine: tl.Engine, state: Path, explicit: int,
     return {
         "median": round(median(seconds), 4),
         "slowest": round(max(seconds), 3),
-        "median of the last half": round(median(seconds[UPDATES // 2 :]), 4),
+        "median of the first hundred": round(median(seconds[:100]), 4),
+        "median of the last hundred": round(median(seconds[-100:]), 4),
         "jobs": _jobs(spark) - before,
         "median of saves": round(median(saves), 4),
         "driver MB": _peak(),

@@ -61,6 +61,22 @@ def test_load_follow_restart_and_replay(spark, tmp_path):
     assert summed(place.feed()) == facts(last) == facts(tl.Engine.open(tmp_path / "p/state"))
 
 
+def test_everything_may_be_given_as_an_address(spark, tmp_path):
+    """State (with the checkpoint inside), updates, sink and rejects: `file:` addresses are the folders of this name."""
+    place = Place(tmp_path / "a place", on_bad="reject")
+    text = (place.folder / "pipeline.toml").read_text()
+    for name in ("state", "rejects", "updates", "changes"):
+        text = text.replace(f'= "{name}"', f'= "{(place.folder / name).as_uri()}"')
+    place.write("pipeline.toml", text)
+    place.update("1", {"insert": [["edge", "c", "d"]]}, "no json")
+    engine, _ = place.run(spark)
+    assert len(place.rejects()) == 1
+    assert summed(place.feed()) == facts(engine) == facts(tl.Engine.open(place.folder / "state"))
+    assert {path.name for path in place.folder.iterdir()} == {
+        "state", "rejects", "updates", "changes", "rules.dl", "edge.csv", "pipeline.toml"
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize("rounds", [3, pytest.param(50, marks=pytest.mark.long)])
 def test_every_micro_batch_can_come_again(spark, tmp_path, rounds):
     """Figure 11 of the guarantees: after each of them the stream's memory of it is taken away; nothing changes."""

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -42,6 +41,7 @@ from tidelog.pipeline.follow.streaming import check_checkpoint, follow, stopping
 from tidelog.pipeline.follow.updates import Part, announced, of_graph, parts_of, stream_of
 from tidelog.pipeline.out.feed import feed_of
 from tidelog.pipeline.out.outbox import Outbox
+from tidelog.pipeline.out.shelf import local_folder
 from tidelog.pipeline.out.sinks import change_sinks, relation_sinks
 from tidelog.pipeline.out.whole_feed import whole_feed
 from tidelog.pipeline.settings.config import TRIPLE, Pipeline
@@ -141,8 +141,9 @@ class Job:
         source = self._pipeline.updates
         if source is None:
             return
-        if source.path and "://" not in source.path:
-            Path(source.path).mkdir(parents=True, exist_ok=True)
+        folder = local_folder(source.path) if source.path else None
+        if folder is not None:
+            folder.mkdir(parents=True, exist_ok=True)
         stream = stream_of(self._spark, source)
 
         def process(batch: DataFrame, number: int) -> None:

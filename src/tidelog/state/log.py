@@ -31,6 +31,7 @@ from tidelog.changes.change import FactTable
 from tidelog.errors import LawError, StateError, expect
 from tidelog.language.terms import Program
 from tidelog.state import far
+from tidelog.state.address import directory_of
 from tidelog.state.failpoints import reach
 from tidelog.state.fold import programs
 from tidelog.state.journal import Entry, Journal
@@ -57,7 +58,7 @@ class StateLog:
 
     def __init__(self, directory: str | PathLike[str]) -> None:
         expect(directory, (str, PathLike), "a state", "a directory")
-        self.directory = Path(directory).resolve()
+        self.directory = directory_of(directory)
         self._lock = Lock(self.directory)
         self._given: str | None = None
         self._giving: str | None = None

@@ -24,6 +24,7 @@ from tidelog.errors import ProgramError, StateError, expect
 from tidelog.language.parser import parse
 from tidelog.language.terms import Program
 from tidelog.state import far
+from tidelog.state.address import directory_of
 from tidelog.state.far import StoredFar, StoredFiles, StoredRows
 from tidelog.state.fold import Base, fold, programs, split, states
 from tidelog.state.rows import RULES
@@ -42,7 +43,7 @@ _TRIES = 5
 
 def read_versions(directory: str | PathLike[str]) -> list[VersionInfo]:
     """Every stored version, the oldest first."""
-    return Table(Path(directory).resolve()).infos()
+    return Table(directory_of(directory)).infos()
 
 
 def read_state(directory: str | PathLike[str], version: int | None = None, *, is_far: bool = False) -> StoredState:
@@ -51,7 +52,7 @@ def read_state(directory: str | PathLike[str], version: int | None = None, *, is
     If the reader can open the files beside the table (`is_far`), the facts in them are not read here.
     """
     expect(directory, (str, PathLike), "a state", "a directory")
-    path = Path(directory).resolve()
+    path = directory_of(directory)
     version = None if version is None else whole_number(version, "a version")
     for _ in range(_TRIES):
         log = _log(path)

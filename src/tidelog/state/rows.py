@@ -78,13 +78,25 @@ def to_rows(relation: str, facts: pa.Table, version: int, sign: int, explicit: F
 
 def rows_of(relation: str, columns: list[pa.Array], version: int, sign: int, explicit: Flags) -> pa.Table:
     """As `to_rows`, for columns of cells."""
+    arity, count = len(columns), len(explicit)
+    if not arity or not count:
+        return rows_by_fact(relation, pa.array([], _CELL), arity, version, sign, explicit)
+    cells = columns[0] if arity == 1 else pa.concat_arrays(columns)
+    if arity > 1:
+        cells = cells.take(pa.array(np.arange(arity * count).reshape(arity, count).T.ravel()))
+    return rows_by_fact(relation, cells, arity, version, sign, explicit)
+
+
+def rows_by_fact(relation: str, cells: pa.Array, arity: int, version: int, sign: int, explicit: Flags) -> pa.Table:
+    """As `to_rows`, for the cells of all facts, one fact after the other."""
     count = len(explicit)
+    offsets = pa.array(np.arange(count + 1, dtype=np.int64) * arity, pa.int32())
     parts = [
         pa.array([relation], pa.large_string()).take(pa.array(np.zeros(count, np.int64))),
         pa.array(np.full(count, version, np.int64)),
         pa.array(np.full(count, sign, np.int8)),
         pa.array(explicit, pa.bool_()),
-        _values(columns, count),
+        pa.ListArray.from_arrays(offsets, cells, type=SCHEMA.field("values").type),
     ]
     return pa.table(parts, schema=SCHEMA)
 
@@ -161,19 +173,6 @@ def _every(part: pa.Array, start: int, step: int) -> pa.Array:
     if part.null_count or not (pa.types.is_integer(part.type) or pa.types.is_floating(part.type)):
         return part.take(pa.array(np.arange(start, len(part), step)))
     return numbers(memory(part)[start::step], part.type)
-
-
-def _values(columns: list[pa.Array], count: int) -> pa.Array:
-    """Columns of cells, fact by fact."""
-    arity = len(columns)
-    offsets = pa.array(np.arange(count + 1, dtype=np.int64) * arity, pa.int32())
-    if not arity or not count:
-        return pa.ListArray.from_arrays(offsets, pa.array([], _CELL), type=SCHEMA.field("values").type)
-    cells = columns[0] if arity == 1 else pa.concat_arrays(columns)
-    if arity > 1:
-        by_fact = np.arange(arity * count).reshape(arity, count).T.ravel()
-        cells = cells.take(pa.array(by_fact))
-    return pa.ListArray.from_arrays(offsets, cells, type=SCHEMA.field("values").type)
 
 
 def _cells(column: pa.Array) -> pa.Array:

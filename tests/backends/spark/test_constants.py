@@ -18,6 +18,7 @@ from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.ids import Naming
+from tidelog.backends.spark.values.kept_texts import KeptTexts
 
 PROGRAM = """
     path(x, y) :- edge(x, y).
@@ -68,6 +69,39 @@ def test_constants_with_one_hash_are_told_apart(
         moved = engine._backend.store.constants.naming.moved  # type: ignore[attr-defined]
         assert len(moved) > 20
         assert len(set(moved.values())) == len(moved)
+
+
+def test_texts_that_spark_keeps_tell_those_that_clash(spark: SparkSession) -> None:
+    """Where there is no folder for files: the text that was first keeps its id, and nothing is added with a clash."""
+    texts = KeptTexts(Jobs(spark))
+
+    def added(*rows: tuple[int, str]) -> list[str]:
+        return texts.add(spark.createDataFrame(list(rows), "id long, text string"))
+
+    def found() -> dict[int, str]:
+        table = texts.find(np.array([1, 5, 9]))
+        return dict(zip(table.column("id").to_pylist(), table.column("text").to_pylist()))
+
+    assert added((1, "sm"), (5, "sb"), (1, "sm")) == []
+    assert added((1, "sa"), (9, "sc")) == ["sa"]
+    assert added((9, "sd"), (9, "sc")) == ["sd"]
+    assert found() == {1: "sm", 5: "sb"}
+    assert added((9, "sc"), (1, "sm")) == []
+    assert found() == {1: "sm", 5: "sb", 9: "sc"}
+    texts.close()
+
+
+def test_constants_with_one_hash_are_told_apart_without_files(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Relations and texts are frames that Spark keeps; sixteen hashes for forty strings."""
+    monkeypatch.setattr(ids, "DIGITS", 1)
+    with driver(spark, PAGED, partitions=2, options={"spark.tidelog.directory": ""}):
+        engine = Engine("path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z).", backend="spark", spark=spark)
+        assert isinstance(engine._backend.store.constants.texts, KeptTexts)  # type: ignore[attr-defined]
+        engine.apply(insert={"edge": [(f"n{at}", f"n{at + 1}") for at in range(0, 40, 2)]})
+        assert set(engine["path"]) == set(engine["edge"]) == {(f"n{at}", f"n{at + 1}") for at in range(0, 40, 2)}
+        engine.close()
 
 
 def test_the_driver_forgets_constants_and_tables_stay_readable(spark: SparkSession) -> None:

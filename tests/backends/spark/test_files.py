@@ -11,14 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tidelog.backends.spark.bulk.placement import homes
 from tidelog.backends.spark.files import reading
+from tidelog.backends.spark.files.parcels import Packing, unpacked
 from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Order, Segment
 from tidelog.backends.spark.files.sketch import Sketch
-from tidelog.backends.spark.files.sorted_rows import distinct, grouped, runs
+from tidelog.backends.spark.files.sorted_rows import grouped, sorted_facts
 from tidelog.backends.spark.files.texts import Receive
 from tidelog.backends.spark.files.writing import write_here
+from tidelog.backends.spark.values.numbered import TEXTS
 
+_FACTS = pa.schema([("k0", pa.int64()), ("k1", pa.int64()), ("explicit", pa.bool_())])
 SMALL = st.lists(st.tuples(*[st.integers(-3, 3)] * 3), min_size=1, max_size=60, unique=True)
 
 
@@ -90,41 +94,64 @@ def test_a_sketch_is_near_and_forgets_the_order() -> None:
     assert one.count == many.count
 
 
-def batches(rows: list[tuple[int, int, str]]) -> Iterator[pa.RecordBatch]:
-    """Rows (shard, id, text) as a task gets them."""
-    for shard, number, text in rows:
-        shape = {"part": pa.array([0], pa.int32()), "shard": pa.array([shard], pa.int32())}
-        yield pa.RecordBatch.from_pydict({**shape, "k0": [number], "text": [text]})
+def parcels(rows: list[tuple[int, str]], shards: int = 1) -> Iterator[pa.RecordBatch]:
+    """Texts as a task gets them, each in a parcel of its own."""
+    for number, text in rows:
+        yield from Packing((), shards).texts(pa.table([[number], [text]], schema=TEXTS))
 
 
 def test_a_text_is_added_once_and_those_that_clash_are_told(tmp_path: Path) -> None:
     """Within what is added, and against what is there: the text that was first keeps its id; shards have own files."""
-    task = Receive(str(tmp_path), "first", ())
-    done = [batch.to_pylist()[0] for batch in task(batches([(0, 1, "sa"), (0, 1, "sa"), (0, 5, "sb"), (1, 9, "sc")]))]
-    assert [(row["shard"], row["rows"], row["clashes"]) for row in done] == [(0, 2, []), (1, 1, [])]
-    known = (Order(0, 1, {0: Segment(done[0]["address"], 2, 0)}),)
+    task = Receive(str(tmp_path), "first", Packing((), 2))
+    done = [
+        row for batch in task(parcels([(1, "sa"), (1, "sa"), (6, "sb"), (9, "sc")], 2)) for row in batch.to_pylist()
+    ]
+    assert sum(row["rows"] for row in done) == 3
+    assert len({row["address"] for row in done}) == len(done) == 2
+    assert all(row["clashes"] == [] for row in done)
+    known = (Order(0, 2, {row["shard"]: Segment(row["address"], row["rows"], 0) for row in done}),)
     for earlier, rows, fresh, clashes in [
-        ((), [(0, 1, "sa"), (0, 1, "sx"), (0, 1, "sy")], 1, ["sx", "sy"]),
-        (known, [(0, 1, "sx"), (0, 7, "sn")], 1, ["sx"]),
-        (known, [(0, 1, "s9"), (0, 1, "sa"), (0, 1, "sx")], 0, ["s9", "sx"]),
-        (known, [(0, 1, "sa"), (0, 5, "sb"), (0, 7, "sn")], 1, []),
+        ((), [(1, "sa"), (1, "sx"), (1, "sy")], 1, ["sx", "sy"]),
+        ((), [(1, "sy"), (1, "sa"), (1, "sy"), (1, "sx")], 1, ["sx", "sy"]),
+        (known, [(1, "sx"), (7, "sn")], 1, ["sx"]),
+        (known, [(1, "s9"), (1, "sa"), (1, "sx")], 0, ["s9", "sx"]),
+        (known, [(1, "sa"), (6, "sb"), (7, "sn")], 1, []),
     ]:
-        ((row,),) = (batch.to_pylist() for batch in Receive(str(tmp_path), "second", (), earlier)(batches(rows)))
+        task = Receive(str(tmp_path), "second", Packing((), 1), earlier)
+        ((row,),) = (batch.to_pylist() for batch in task(parcels(rows)))
         assert (row["rows"], sorted(row["clashes"])) == (fresh, clashes)
 
 
-def test_facts_that_come_twice_are_written_once() -> None:
-    """Also where one batch ends with a fact that begins the next."""
-    tables = (pa.table({"k0": [1, 1, 2], "k1": [5, 5, 5]}), pa.table({"k0": [2, 2, 3], "k1": [5, 6, 6]}))
-    found = pa.concat_tables(list(distinct(iter(tables), ["k0", "k1"])))
-    assert found.to_pydict() == {"k0": [1, 2, 2, 3], "k1": [5, 5, 6, 6]}
+@given(facts=st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.booleans()), max_size=40), data=st.data())
+def test_facts_that_come_twice_are_written_once(facts: list[tuple[int, int, bool]], data: st.DataObject) -> None:
+    """Sorted, each once, and explicit if one of them is, however they lie in parcels."""
+    cut = data.draw(st.integers(0, len(facts)))
+    tables = [
+        pa.table([[row[at] for row in part] for at in range(3)], schema=_FACTS) for part in (facts[:cut], facts[cut:])
+    ]
+    columns, explicit = sorted_facts(tables, 2)
+    expected = sorted({row[:2] for row in facts})
+    assert list(zip(*(column.tolist() for column in columns))) == expected
+    assert explicit.tolist() == [(*fact, True) in facts for fact in expected]
 
 
-def test_rows_are_cut_where_shards_change_and_into_groups() -> None:
-    """However the batches lie."""
-    rows = [(0, 1, "a"), (0, 2, "b"), (1, 3, "c"), (2, 4, "d"), (2, 5, "e")]
-    cut = ((key, pa.concat_tables(list(tables))) for key, tables in runs(batches(rows)))
-    found = [(key, table.column("text").to_pylist()) for key, table in cut]
-    assert found == [((0, 0), ["a", "b"]), ((0, 1), ["c"]), ((0, 2), ["d", "e"])]
+@given(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9), st.booleans()), max_size=60), st.integers(1, 5))
+def test_parcels_bring_every_fact_to_its_file(facts: list[tuple[int, int, bool]], shards: int) -> None:
+    """In every order, to the shard of its leading column; what is unpacked is what was packed."""
+    packing = Packing(((2, 0), (2, 1)), shards)
+    columns = [np.array([row[at] for row in facts], np.int64) for at in range(2)]
+    found = unpacked(packing.facts((0, 1), columns, np.array([row[2] for row in facts], np.bool_)))
+    seen: dict[int, list[tuple[int, int, bool]]] = {0: [], 1: []}
+    for home, tables in found.items():
+        part, shard = divmod(home, shards)
+        for table in tables:
+            assert set(homes(table.column("k0").to_numpy(), shards).tolist()) == {shard}
+            turned = [table.column(f"k{(at - part) % 2}").to_pylist() for at in range(2)]
+            seen[part] += zip(*turned, table.column("explicit").to_pylist())
+    assert sorted(seen[0]) == sorted(seen[1]) == sorted(facts)
+
+
+def test_rows_are_cut_into_groups() -> None:
+    """However the tables lie."""
     tables = (pa.table({"x": np.arange(count)}) for count in (1, 5, 0, 7))
     assert [table.num_rows for table in grouped(tables, 4)] == [4, 4, 4, 1]

@@ -221,8 +221,8 @@ class SparkBackend:
     def _write(self, after: dict[str, ColdRelation]) -> None:
         """Replace the relations that this transaction has changed, and keep the texts that they need."""
         store, before = self.store, self.store.committed.relations
-        for name, (states, growth) in store.changes().items():
-            changed = store.committed.of(name, store.near.relations[name].arity).changed(states, growth)
+        for name, (rows, states, growth) in store.changes().items():
+            changed = store.committed.of(name, store.near.relations[name].arity).changed(rows, states, growth)
             ripe = changed.is_ripe(store.capacity.overlay)
             after[name] = changed.compacted(self._jobs, store.files) if ripe else changed
         for name, working in store.large.working.items():

@@ -31,13 +31,14 @@ from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.driver.supply import DriverSupply
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.segments import Segments
-from tidelog.backends.spark.large.cold import DERIVED, EXPLICIT, GONE
 from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.large.groups import grouped
 from tidelog.backends.spark.large.large_relations import LargeRelations
+from tidelog.backends.spark.large.overlay import DERIVED, EXPLICIT, GONE
 from tidelog.backends.spark.large.working import Selection
 from tidelog.backends.spark.prices import SPARK_PRICES
 from tidelog.backends.spark.values.constants import Constants, MovedError
+from tidelog.backends.spark.values.ids import Ids
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.store import Passing
 from tidelog.planning.lowered import GroupRule, Stage
@@ -253,8 +254,8 @@ class SparkStore:
 
     # -- versions ------------------------------------------------------------------------------------------------------
 
-    def changes(self) -> dict[str, tuple[dict[tuple[int, ...], int], int]]:
-        """What this transaction changes on the driver: per relation the new states of facts, and its growth."""
+    def changes(self) -> dict[str, tuple[Ids, Array, int]]:
+        """What this transaction changes on the driver: per relation facts, their new states, and its growth."""
         found = {}
         for name, relation in self.near.relations.items():
             rows = relation.journal
@@ -264,9 +265,8 @@ class SparkStore:
             chosen = np.flatnonzero(before != after)
             if chosen.size:
                 ids = self.committed.ids_of(relation.rows[rows[chosen]], relation.arity)
-                states = dict(zip(map(tuple, ids.tolist()), after[chosen].tolist()))
                 growth = np.count_nonzero(after[chosen]) - np.count_nonzero(before[chosen])
-                found[name] = states, int(growth)
+                found[name] = ids, after[chosen], int(growth)
         return found
 
     @property
@@ -310,14 +310,15 @@ class SparkStore:
     def _forget_constants(self) -> None:
         """Begin with an empty dictionary; tables that were given out keep the one that they were made with.
 
-        What the overlays need is learnt at once; there has to be room for as much again, or every commit would forget.
+        What relations without files need is learnt at once; there has to be room for as much again, or every commit
+        would forget.
         """
         fresh = Dictionary()
         fresh.latch = self.constants.dictionary.latch
         self.near.dictionary = fresh
         self.constants.renew(fresh)
-        overlaid = sum(len(cold.overlay) * cold.width for cold in self.committed.relations.values())
-        self._most_constants = max(self.capacity.constants, 2 * overlaid)
+        small = (cold for cold in self.committed.relations.values() if cold.base is None)
+        self._most_constants = max(self.capacity.constants, 2 * sum(len(cold.overlay) * cold.width for cold in small))
 
     def spoil(self) -> None:
         """Nothing on the driver is relied on until `freshen`."""

@@ -36,8 +36,8 @@ _LONG = 10_000
 
 def local_folder(address: str) -> Path | None:
     """The folder of this machine that an address means, None if it is elsewhere."""
-    if address.startswith("file://"):
-        return Path(unquote(address.removeprefix("file://")))
+    if address.startswith("file:/"):
+        return Path(unquote(address.removeprefix("file:").removeprefix("//")))
     return None if "://" in address else Path(address)
 
 

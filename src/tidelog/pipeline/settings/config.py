@@ -22,6 +22,7 @@ from tidelog.language.terms import Value
 from tidelog.limits import Limits
 from tidelog.pipeline.settings.config_check import check_files, check_pipeline
 from tidelog.pipeline.settings.toml_places import Places
+from tidelog.state.address import directory_of
 
 TRIPLE = "triple"
 """The relation of a graph that is reasoned over."""
@@ -141,7 +142,7 @@ def read_pipeline(path: str | Path) -> Pipeline:
 
 def resolve(path: str, folder: Path) -> str:
     """A path relative to the pipeline file, absolute; an address with a scheme stays as it is."""
-    return path if "://" in path else str((folder / path).resolve())
+    return path if "://" in path or path.startswith("file:/") else str((folder / path).resolve())
 
 
 def _place_of(message: str, text: str) -> tuple[int, int]:
@@ -159,7 +160,7 @@ def _pipeline(content: Mapping[str, Any], file: Path, places: Places) -> Pipelin
     options = {name: _option(value) for name, value in spark.get("options", {}).items()}
     if "memory" in spark:
         options.setdefault("spark.driver.memory", spark["memory"])
-    state = Path(resolve(content["state"], folder))
+    state = directory_of(resolve(content["state"], folder))
     return Pipeline(
         file=file,
         programs=tuple(folder / name for name in ([programs] if isinstance(programs, str) else programs)),

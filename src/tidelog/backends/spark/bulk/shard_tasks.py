@@ -16,8 +16,10 @@ from enum import IntEnum
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark import TaskContext
 
+from tidelog.backends.spark.bulk.placement import targets
 from tidelog.backends.spark.bulk.plan import BulkPlan
 from tidelog.backends.spark.bulk.shard import Outcome, Shard, ValuesNeeded
 from tidelog.backends.spark.bulk.shard_files import ShardFiles, given_name, sent_name, state_name
@@ -55,6 +57,8 @@ class Work:
     round: int
     whole: bytes | None
     stored: Mapping[str, tuple[str, ...]]
+    delivered: Mapping[int, tuple[tuple[str, ...], ...]]
+    """By delivery, for every shard the files in which its facts are; the others come through Spark."""
     files: ShardFiles | None
     limits: Limits
 
@@ -157,10 +161,25 @@ class Work:
         return shard
 
     def _receive(self, shard: Shard, batches: Iterator[pa.RecordBatch]) -> int:
-        received = 0
+        received = self._take(shard, _number()) if not self.round else 0
         for tag, facts in self._by_tag(list(batches)):
             received += len(facts)
             shard.receive(*self._narrow(tag, facts))
+        return received
+
+    def _take(self, shard: Shard, number: int) -> int:
+        """Read the facts that a shard is given, from files of relations."""
+        received = 0
+        for tag, addresses in self.delivered.items():
+            delivery = self.plan.deliveries[tag]
+            columns = [f"c{at}" for at in range(max(self.plan.arities[delivery.name], 1))]
+            for address in addresses[number]:
+                table = stored_table(address, columns)
+                facts = np.column_stack([table.column(column).to_numpy() for column in columns])
+                chosen, shards = targets(delivery, facts, self.shards)
+                facts = facts[chosen[shards == number]]
+                received += len(facts)
+                shard.receive(delivery.name, facts)
         return received
 
     def _narrow(self, tag: int, facts: Ids) -> tuple[str, Ids]:
@@ -172,6 +191,7 @@ class Work:
         if not batches:
             return
         table = pa.Table.from_batches(batches)
+        table = table.filter(pc.greater_equal(table.column("tag"), 0))  # others only start a task
         tags = table.column("tag").to_numpy()
         rows = np.column_stack([table.column(name).to_numpy() for name in self.columns])
         present = np.flatnonzero(np.bincount(tags)) if len(tags) else ()

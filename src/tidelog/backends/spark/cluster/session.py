@@ -30,6 +30,10 @@ _own: WeakSet[SparkSession] = WeakSet()
 """The sessions that were started here."""
 _QUIET_LOGS = Path(__file__).with_name("log4j2.properties")
 
+_QUICK = "-XX:TieredStopAtLevel=1"
+"""Java compiles once and cheaply: our kernels compute, Java carries batches, and its second compiler would take 25
+processor seconds of a load. On a cluster, executors are the user's, and run for longer."""
+
 ALWAYS: Mapping[str, str] = {
     "spark.ui.enabled": "false",  # no port is opened unless the user asks for it
     "spark.ui.showConsoleProgress": "false",  # our own progress goes to stderr
@@ -110,7 +114,7 @@ def _submitted() -> dict[str, str] | None:
 def settings(master: str, options: Mapping[str, str] | None = None) -> dict[str, str]:
     """Every setting for a session on `master`: ours, those that only make sense on one machine, then the user's."""
     quiet = f"-Dlog4j2.configurationFile={_QUIET_LOGS.as_uri()} {_stacks()}".strip()
-    chosen = {**ALWAYS, "spark.driver.extraJavaOptions": quiet}
+    chosen = {**ALWAYS, "spark.driver.extraJavaOptions": f"{quiet} {_QUICK}" if master.startswith("local") else quiet}
     if master.startswith("local"):
         chosen |= {
             "spark.driver.host": "127.0.0.1",  # no guess at host names, and no warning about the guess

@@ -22,7 +22,7 @@ from tidelog.backends.spark.bulk.placement import homes
 from tidelog.backends.spark.cluster import frames, table_files
 from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Order, Segments
-from tidelog.backends.spark.files.writing import Part, read, write, write_here
+from tidelog.backends.spark.files.writing import read, write, write_here
 from tidelog.backends.spark.values.ids import Ids
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class FileStore:
     def relation(self, name: str, facts: DataFrame, width: int, size: int = 0) -> Segments:
         """Have executors write facts (columns of ids, `explicit`), in all orders that are wanted: one job."""
         with self._jobs.named(f"write {name}"):
-            (made,) = write(self._jobs, self.folder, [Part(facts, width, self.leads(name, width))], self.shards(size))
+            made = write(self._jobs, self.folder, facts, width, self.leads(name, width), self.shards(size))
         return self.owned(made)
 
     def relation_here(self, name: str, facts: Ids, explicit: Array) -> Segments:
@@ -105,9 +105,9 @@ class FileStore:
     def _added(self, name: str, segments: Segments, columns: tuple[int, ...]) -> Order:
         """Have executors write one more order of a relation."""
         self.want(name, columns)
-        part = Part(self.frame(segments), segments.width, columns[:1])
+        facts, shards = self.frame(segments), self.shards(segments.rows)
         with self._jobs.named(f"write {name} in another order"):
-            (made,) = write(self._jobs, self.folder, [part], self.shards(segments.rows))
+            made = write(self._jobs, self.folder, facts, segments.width, columns[:1], shards)
         order = segments.orders[columns[0]] = made.first
         segments.owned(order)
         return order

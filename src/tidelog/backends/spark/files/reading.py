@@ -11,7 +11,7 @@ Never     : no overlay, no session; checksums of pages are verified.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
 
@@ -49,19 +49,20 @@ class Reader:
 
         The first column of `order` is among `names`; keys are distinct.
         """
-        with _readable(address):
+        with readable(address):
             file = self._file(address)
             found = [file.schema.empty_table()]
             for group, places in file.groups_with(order[0], names, keys):
                 table = self._group(address, file, group)
-                chosen = _matching(table, order, names, keys[places])
+                columns = {name: table.column(name).to_numpy() for name in names}
+                chosen = matching(columns, order, names, keys[places])
                 if len(chosen):
                     found.append(table.take(pa.array(chosen)))
             return pa.concat_tables(found)
 
     def whole(self, address: str) -> Iterator[pa.Table]:
         """All rows of a file, row group by row group, past the cache."""
-        with _readable(address):
+        with readable(address):
             file = self._file(address)
             for group in range(file.parquet.num_row_groups):
                 yield file.parquet.read_row_group(group)
@@ -133,13 +134,13 @@ class _File:
 
 def stored_table(address: str, columns: Sequence[str]) -> pa.Table:
     """Some columns of a whole file, for bulk work."""
-    with _readable(address):
+    with readable(address):
         system, path = place(address)
         return pq.read_table(path, columns=list(columns), filesystem=system, use_threads=False)
 
 
 @contextmanager
-def _readable(address: str) -> Iterator[None]:
+def readable(address: str) -> Iterator[None]:
     """What goes wrong with reading a file is said in our words."""
     try:
         yield
@@ -152,27 +153,27 @@ def _readable(address: str) -> Iterator[None]:
         ) from error
 
 
-def _matching(table: pa.Table, order: Sequence[str], names: Sequence[str], keys: Ids) -> Ids:
-    """The places of the rows of a sorted table that have one of the keys."""
-    lead, wanted = table.column(order[0]).to_numpy(), keys[:, list(names).index(order[0])]
+def matching(columns: Mapping[str, Ids], order: Sequence[str], names: Sequence[str], keys: Ids) -> Ids:
+    """The places of the facts, given by columns that are sorted by `order`, that have one of the keys."""
+    lead, wanted = columns[order[0]], keys[:, list(names).index(order[0])]
     first, last = np.searchsorted(lead, wanted, "left"), np.searchsorted(lead, wanted, "right")
     sorted_by = list(order[:1])
     if len(names) > 1 and (last - first).sum() > _FEW * len(keys):  # a hub: search by further columns, too
         sorted_by = list(order[: next((at for at, name in enumerate(order) if name not in names), len(order))])
         prefix = keys[:, [list(names).index(name) for name in sorted_by]]
-        columns = [table.column(name).to_numpy() for name in sorted_by]
-        first, last = _bound(columns, prefix, after=False), _bound(columns, prefix, after=True)
+        inner = [columns[name] for name in sorted_by]
+        first, last = bound(inner, prefix, after=False), bound(inner, prefix, after=True)
     counts = last - first
     whose = np.repeat(np.arange(len(keys)), counts)
     places: Ids = np.arange(len(whose)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
     for at, name in enumerate(names):
         if name not in sorted_by:
-            same = table.column(name).to_numpy()[places] == keys[whose, at]
+            same = columns[name][places] == keys[whose, at]
             places, whose = places[same], whose[same]
     return places
 
 
-def _bound(columns: list[Ids], keys: Ids, *, after: bool) -> Ids:
+def bound(columns: list[Ids], keys: Ids, *, after: bool) -> Ids:
     """The first place whose row is not less than the key or, `after` it, greater than the key."""
     low, high = np.zeros(len(keys), np.int64), np.full(len(keys), len(columns[0]), np.int64)
     while True:

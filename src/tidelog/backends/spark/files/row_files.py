@@ -1,9 +1,13 @@
 """Facts as rows of a state, written by executors.
 
-What      : `write_rows` writes a DataFrame of ids as rows of values (state/rows.py), into Parquet files of a directory.
-Idea      : texts come by a join with the constants; an Arrow task makes the cells of a batch at once and writes them.
-Invariant : the rows are those that the driver would write. The name of a file depends on the partition alone, and it
-            appears whole, so a task that runs twice writes one file.
+What      : `write_rows` has the files of a relation (segments.py) written as rows of values (state/rows.py), into
+            Parquet files of a directory.
+Idea      : one task for each file of ids, without an exchange. It finds the distinct ids of its facts, goes once
+            through all texts (texts.py), keeps those that it needs, and makes the cells of distinct values; the cells
+            of facts are places among these. Joining texts with facts by Spark took an exchange of all facts for each
+            column.
+Invariant : the rows are those that the driver would write. The name of a file depends on the number of the file of ids
+            alone, and it appears whole, so a task that runs twice writes one file.
 Never     : no fact passes through the driver, and nothing is committed here.
 """
 
@@ -15,113 +19,145 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark import TaskContext
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
+import pyarrow.parquet as pq
 
+from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.spark.cluster.jobs import Jobs
-from tidelog.backends.spark.files.sorted_rows import grouped, writer
+from tidelog.backends.spark.files.reading import readable
+from tidelog.backends.spark.files.segments import Order, place
+from tidelog.backends.spark.files.sorted_rows import writer
 from tidelog.backends.spark.values import ids
-from tidelog.state.rows import PRESENT, SCHEMA, cells_of, rows_of
+from tidelog.backends.spark.values.ids import Ids
+from tidelog.state.rows import PRESENT, SCHEMA, cells_of, rows_by_fact
 
 _GROUP = 1 << 17
 """Rows of a row group: readers of the table go through all of it."""
-_HASHED = 1 << ids.STRING | 1 << ids.OTHER
+_PORTION = 1 << 20
+"""Facts whose texts are looked for together."""
+_SCANNED = 1 << 18
+"""Texts that are read at once."""
 
 
 def write_rows(
-    jobs: Jobs, facts: DataFrame, texts: DataFrame, tags: Sequence[int], relation: str, version: int, target: str
+    jobs: Jobs, order: Order, texts: Sequence[Order], relation: str, arity: int, version: int, target: str
 ) -> list[tuple[str, int]]:
-    """Write facts (columns of ids, `explicit`), whose columns have these tags; names and rows of the files.
-
-    A file is called as `target` says, with a number behind.
-    """
-    for at, found in enumerate(tags):
-        if found & _HASHED:
-            known = texts.select(F.col("id").alias(f"c{at}"), F.col("text").alias(f"t{at}"))
-            facts = facts.join(known, f"c{at}", "left")
-    columns = [
-        name for at, found in enumerate(tags) for name in (f"c{at}", f"t{at}") if found & _HASHED or name[0] == "c"
-    ]
-    task = _Rows(relation, version, target, len(tags))
-    done = jobs.run(facts.select(*columns, "explicit").mapInArrow(task, "name string, rows long").toArrow)
+    """Write the facts of an order; names and rows of the files, which are called as `target` says, with a number."""
+    addresses = tuple(file.address for file in order.files.values())
+    if not addresses:
+        return []
+    stored = tuple(file.address for generation in texts for file in generation.files.values())
+    task = _Rows(relation, version, target, arity, addresses, stored)
+    numbers = jobs.spark.range(0, len(addresses), 1, len(addresses))
+    done = jobs.run(numbers.mapInArrow(task, "name string, rows long").toArrow)
     return [(row["name"], row["rows"]) for row in done.to_pylist()]
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """An Arrow task: ids and texts into a file of rows."""
+    """An Arrow task: files of ids, given by number, into files of rows."""
 
     relation: str
     version: int
     target: str
     arity: int
+    addresses: tuple[str, ...]
+    texts: tuple[str, ...]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        first = next((batch for batch in batches if batch.num_rows), None)
-        if first is None:
-            return
-        context = TaskContext.get()
-        assert context is not None
-        address, count = f"{self.target}-{context.partitionId()}.parquet", 0
-        rows = (self._rows(batch) for batch in _chained(first, batches) if batch.num_rows)
-        with writer(address, SCHEMA, compression="zstd", use_dictionary=True) as out:
-            for group in grouped(rows, _GROUP):
-                out.write_table(group, _GROUP)
-                count += group.num_rows
-        yield pa.RecordBatch.from_pydict({"name": [address.rsplit("/", 1)[-1]], "rows": [count]})
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                address, count = f"{self.target}-{number}.parquet", 0
+                with writer(address, SCHEMA, "zstd", level=1, use_dictionary=["relation"]) as out:
+                    for rows in self._rows(self.addresses[number]):
+                        out.write_table(rows, _GROUP)
+                        count += rows.num_rows
+                yield pa.RecordBatch.from_pydict({"name": [address.rsplit("/", 1)[-1]], "rows": [count]})
 
-    def _rows(self, batch: pa.RecordBatch) -> pa.Table:
-        names = set(batch.schema.names)
-        columns = [
-            cells(batch.column(f"c{at}"), batch.column(f"t{at}") if f"t{at}" in names else None)
-            for at in range(self.arity)
-        ]
-        explicit = batch.column("explicit").to_numpy(zero_copy_only=False)
-        return rows_of(self.relation, columns, self.version, PRESENT, explicit)
+    def _rows(self, address: str) -> Iterator[pa.Table]:
+        """The facts of a file as rows."""
+        for table in _scanned(address, _PORTION):
+            columns = [table.column(f"c{at}") for at in range(self.arity)]
+            places, numbers = _distinct(columns)
+            values = cells(numbers, self._texts_of(numbers))
+            explicit = table.column("explicit").to_numpy(zero_copy_only=False)
+            for start in range(0, table.num_rows, _GROUP):
+                chosen = pa.array(places[start : start + _GROUP].reshape(-1))
+                flags = explicit[start : start + _GROUP]
+                yield rows_by_fact(self.relation, values.take(chosen), self.arity, self.version, PRESENT, flags)
+
+    def _texts_of(self, numbers: Ids) -> pa.Array:
+        """The typed texts of distinct ids, null for those that have none."""
+        tags = numbers & ids.TAG
+        hashed = np.flatnonzero((tags == ids.STRING) | (tags == ids.OTHER))
+        hashed = hashed[np.argsort(numbers[hashed])]
+        wanted = numbers[hashed]
+        found: list[Ids] = [np.empty(0, np.int64)]
+        texts = [pa.chunked_array([], pa.string())]
+        for address in self.texts if len(wanted) else ():
+            for table in _scanned(address, _SCANNED):
+                known = table.column("id").to_numpy()
+                near = np.minimum(np.searchsorted(wanted, known), len(wanted) - 1)
+                is_wanted = wanted[near] == known
+                if is_wanted.any():
+                    found.append(near[is_wanted])
+                    texts.append(table.column("text").filter(pa.array(is_wanted)))
+        places = np.concatenate(found)
+        if len(places) != len(wanted):
+            raise ValueError("a stored fact has a constant without a text")
+        where = np.full(len(numbers), -1)
+        where[hashed[places]] = np.arange(len(places))
+        joined = pa.chunked_array([chunk for each in texts for chunk in each.chunks], pa.string()).combine_chunks()
+        return joined.take(pa.array(where, mask=where < 0))
 
 
-def cells(numbers: pa.Array, texts: pa.Array | None) -> pa.Array:
+def _distinct(columns: Sequence[pa.ChunkedArray]) -> tuple[Array, Ids]:
+    """Which of the distinct ids each cell is, a row for each fact; and these ids."""
+    if not columns:
+        return np.empty((0, 0), np.int32), np.empty(0, np.int64)
+    encoded = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.int64()).dictionary_encode()
+    places = np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])
+    return np.ascontiguousarray(places.reshape(len(columns), -1).T), encoded.chunk(0).dictionary.to_numpy()
+
+
+def _scanned(address: str, rows: int) -> Iterator[pa.Table]:
+    """A file from its beginning to its end."""
+    with readable(address):
+        system, path = place(address)
+        with system.open_input_file(path) as source:
+            file = pq.ParquetFile(source, page_checksum_verification=True)
+            waiting: list[pa.RecordBatch] = []
+            for batch in file.iter_batches(min(rows, 1 << 16), use_threads=False):
+                waiting.append(batch)
+                if sum(each.num_rows for each in waiting) >= rows:
+                    yield pa.Table.from_batches(waiting)
+                    waiting = []
+            if waiting:
+                yield pa.Table.from_batches(waiting)
+
+
+def cells(longs: Ids, texts: pa.Array) -> pa.Array:
     """Ids, and the typed texts of those that are hashed, as cells."""
-    longs = numbers.to_numpy()
     tags = longs & ids.TAG
-    nothing = pa.scalar(None, pa.int64())
+    kinds = pc.utf8_slice_codeunits(texts, 0, 1)
+    rest = pc.utf8_slice_codeunits(texts, 1).cast(pa.large_string())
+    nothing = pa.scalar(None, pa.large_string())
     parts = {
-        "int": pc.if_else(pa.array(tags == ids.INTEGER), pa.array(longs >> 2), nothing),
+        "int": pa.array(longs >> 2, mask=tags != ids.INTEGER),
         "bool": pa.array(longs >> 2 == 1, mask=tags != ids.BOOL),
+        "text": pc.if_else(pc.equal(kinds, "s"), rest, nothing),
+        "term": pc.if_else(pc.equal(kinds, "t"), rest, nothing),
     }
-    if texts is not None:
-        kinds = pc.utf8_slice_codeunits(texts, 0, 1)
-        rest = pc.utf8_slice_codeunits(texts, 1).cast(pa.large_string())
-        for field, kind in (("text", "s"), ("term", "t")):
-            parts[field] = pc.if_else(pc.equal(kinds, kind), rest, pa.scalar(None, pa.large_string()))
-        others = np.flatnonzero(tags == ids.OTHER)
-        if len(others):
-            values = [(place, ids.from_text(texts[place].as_py())) for place in others.tolist()]
-            parts["float"] = _sparse([pair for pair in values if isinstance(pair[1], float)], len(longs), pa.float64())
-            large = _sparse([pair for pair in values if isinstance(pair[1], int)], len(longs), pa.int64())
-            parts["int"] = pc.coalesce(parts["int"], large)
-    if (pc.is_null(parts["int"]).to_numpy(zero_copy_only=False) & np.isin(tags, (ids.STRING, ids.OTHER))).any():
-        _check(parts, tags)
+    others = np.flatnonzero(tags == ids.OTHER)
+    if len(others):
+        values = [(at, ids.from_text(texts[at].as_py())) for at in others.tolist()]
+        parts["float"] = _sparse([pair for pair in values if isinstance(pair[1], float)], len(longs), pa.float64())
+        large = _sparse([pair for pair in values if isinstance(pair[1], int)], len(longs), pa.int64())
+        parts["int"] = pc.coalesce(parts["int"], large)
     return cells_of(parts, len(longs))
-
-
-def _check(parts: dict[str, pa.Array], tags: ids.Ids) -> None:
-    """Every constant has a value; one without a text would be lost."""
-    filled = np.isin(tags, (ids.INTEGER, ids.BOOL))
-    for part in parts.values():
-        filled |= part.is_valid().to_numpy(zero_copy_only=False)
-    if not filled.all():
-        raise ValueError("a stored fact has a constant without a text")
 
 
 def _sparse(values: list[tuple[int, object]], count: int, kind: pa.DataType) -> pa.Array:
     found: list[object] = [None] * count
-    for place, value in values:
-        found[place] = value
+    for at, value in values:
+        found[at] = value
     return pa.array(found, kind)
-
-
-def _chained(first: pa.RecordBatch, rest: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield first
-    yield from rest

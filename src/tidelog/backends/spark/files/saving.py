@@ -23,6 +23,7 @@ from tidelog.backends.spark.files.segments import Segments, order_of, order_to_j
 from tidelog.backends.spark.files.texts import TextFiles
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import Committed
+from tidelog.backends.spark.large.overlay import Overlay
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.ids import Naming
 from tidelog.state.far import FarRelation, StoredFar, StoredFiles, StoredRows
@@ -52,12 +53,13 @@ class SavedFiles:
 
     def write_rows(self, relation: str, version: int, directory: str, name: str) -> list[tuple[str, int]]:
         """Have executors write all facts of a relation as rows."""
+        self._constants.flush()
+        if self._committed.relations[relation].overlay:
+            self.settle([relation])
         cold, segments = self._in_files()[relation]
-        tags = segments.tags if cold.arity else ()
-        target = f"{directory}/{name}"
+        order, texts = segments.first, self._texts.generations
         with self._jobs.named(f"save {relation}"):
-            facts, texts = cold.frame(self._jobs), self._constants.frame
-            return write_rows(self._jobs, facts, texts, tags, relation, version, target)
+            return write_rows(self._jobs, order, texts, relation, cold.arity, version, f"{directory}/{name}")
 
     def describe(self, known: set[str]) -> tuple[dict[str, Any], list[str]]:
         """What is needed to open the files again, and their addresses.
@@ -105,13 +107,15 @@ class SavedFiles:
         self._forget()
         return {name: after[name].size for name in arities}
 
-    def _overlay(self, stored: StoredFar) -> dict[tuple[int, ...], int]:
+    def _overlay(self, stored: StoredFar) -> Overlay:
         """The facts that changed since the files were written."""
+        nothing, count = Overlay(max(stored.arity, 1)), len(stored.states)
+        if not count:
+            return nothing
         if not stored.arity:
-            return dict.fromkeys([(0,)], int(stored.states[-1])) if len(stored.states) else {}
+            return nothing.changed(np.zeros((1, 1), np.int64), stored.states[-1:])
         columns = [self._constants.dictionary.encode(column) for column in stored.facts.columns]
-        rows = self._constants.ids_of(np.column_stack(columns)) if len(stored.states) else np.empty((0, 1), np.int64)
-        return dict(zip(map(tuple, rows.tolist()), stored.states.tolist()))
+        return nothing.changed(self._constants.ids_of(np.column_stack(columns)), stored.states)
 
     @property
     def _texts(self) -> TextFiles:

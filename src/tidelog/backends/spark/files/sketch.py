@@ -30,7 +30,10 @@ class Sketch:
         self._kept: Hashes = np.empty(0, np.uint64) if kept is None else kept
 
     def add(self, numbers: Ids) -> None:
-        """Take numbers."""
+        """Take numbers; most of many are not among the least, so a few go first."""
+        if len(numbers) > 4 * _KEPT and len(self._kept) < _KEPT:
+            self.add(numbers[: 2 * _KEPT])
+            numbers = numbers[2 * _KEPT :]
         hashes = numbers.astype(np.uint64) * _FACTOR
         hashes = (hashes ^ (hashes >> _SHIFT)) * _FACTOR
         hashes ^= hashes >> _SHIFT

@@ -20,14 +20,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as F  # noqa: N812
 
-from tidelog.backends.spark.bulk.placement import home_column, homes
+from tidelog.backends.spark.bulk.placement import homes
 from tidelog.backends.spark.files.file_store import FileStore
+from tidelog.backends.spark.files.parcels import PARCEL, Packing, PackTexts
 from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Order, Segment, Segments, remove
-from tidelog.backends.spark.files.sorted_rows import grouped, size_of, writer
-from tidelog.backends.spark.files.writing import Record, Shape, Write, into, record
+from tidelog.backends.spark.files.sorted_rows import grouped, size_of, sorted_texts, writer
+from tidelog.backends.spark.files.writing import Record, Write, into, record
 from tidelog.backends.spark.values.ids import Ids
 
 if TYPE_CHECKING:
@@ -70,18 +70,14 @@ class TextFiles:
 
         The texts that cannot have their ids, because others have them; nothing is added then.
         """
-        shards = self._store.shards()
-        shard = home_column(F.col("id"), shards).alias("shard")
-        rows = texts.select(
-            F.lit(0).alias("part"), shard, F.col("id").alias("k0"), F.lit(True).alias("explicit"), "text"
-        )
+        packing = Packing((), self._store.shards())
         with self._jobs.named("store texts"):
-            records = into(self._jobs, rows, self.task(()), shards, shards)
-        return self.take(records, shards)
+            records = into(self._jobs, texts.mapInArrow(PackTexts(packing), PARCEL), self.task(packing))
+        return self.take(records, packing.shards)
 
-    def task(self, shapes: tuple[Shape, ...]) -> Receive:
-        """What writes relations of these shapes, and in the part behind them texts that are new."""
-        return Receive(self._store.folder, uuid.uuid4().hex, shapes, tuple(self.generations))
+    def task(self, packing: Packing) -> Receive:
+        """What writes relations, and in the part behind them texts that are new."""
+        return Receive(self._store.folder, uuid.uuid4().hex, packing, tuple(self.generations))
 
     def take(self, records: Sequence[Record], shards: int) -> list[str]:
         """Take over what a task has written, unless texts clash: then these."""
@@ -141,35 +137,33 @@ def _written(address: str, tables: Iterator[pa.Table]) -> Segment:
 
 @dataclass(frozen=True)
 class Receive(Write):
-    """An Arrow task: the part behind the relations are texts, sorted by id; those that are new go into a file."""
+    """An Arrow task: the part behind the relations are texts; those that are new go into a file, sorted by id."""
 
     generations: tuple[Order, ...] = ()
 
-    def other(self, part: int, shard: int, rows: Iterator[pa.Table]) -> pa.RecordBatch:
+    def other(self, part: int, shard: int, tables: Sequence[pa.Table]) -> Iterator[pa.RecordBatch]:
         """A file of texts, without those that are in earlier generations, and the texts that clash."""
         clashes: list[str] = []
-        fresh = self._fresh(Reader(), rows, clashes)
-        file = _written(f"{self.folder}/{self.identity}-{shard}-texts.parquet", fresh)
-        return record(
+        fresh = self._fresh(Reader(), sorted_texts(tables), clashes)
+        file = _written(f"{self.folder}/{self.identity}-{shard}-texts.parquet", iter([fresh]))
+        yield record(
             part=part, shard=shard, address=file.address, rows=file.rows, size=file.size, clashes=clashes[:_TOLD]
         )
 
-    def _fresh(self, reader: Reader, tables: Iterator[pa.Table], clashes: list[str]) -> Iterator[pa.Table]:
-        """The rows whose ids are new, each id once; a text whose id another text has is noted."""
-        last_id, last_text = None, None
-        for table in grouped(tables):
-            ids, texts = table.column("k0").to_numpy(), table.column("text")
-            is_first = np.concatenate([[last_id != ids[0]], ids[1:] != ids[:-1]])
-            before = pa.chunked_array([pa.array([last_text], pa.string()), *texts.slice(0, len(texts) - 1).chunks])
-            differs = pc.fill_null(pc.not_equal(texts, before), True).to_numpy()
-            last_id, last_text = int(ids[-1]), texts[len(texts) - 1].as_py()
-            each = pa.table({"id": ids[is_first], "text": texts.filter(pa.array(is_first))})
-            known = found_in(reader, self.generations, ids[is_first])
-            clashes += _differing(each, known)
-            second = np.flatnonzero(differs & ~is_first)
-            if len(second):
-                clashes += self._seconds(reader, pa.table({"id": ids[second], "text": texts.take(pa.array(second))}))
-            yield each.filter(pc.invert(pc.is_in(each.column("id"), known.column("id"))))
+    def _fresh(self, reader: Reader, table: pa.Table, clashes: list[str]) -> pa.Table:
+        """The texts whose ids are new, each id once; a text whose id another text has is noted."""
+        ids = table.column("k0").to_numpy()
+        is_first = np.ones(len(ids), np.bool_)
+        is_first[1:] = ids[1:] != ids[:-1]
+        table = table.rename_columns(["id", "text"])
+        each = table if is_first.all() else table.filter(pa.array(is_first))
+        if not is_first.all():
+            clashes += self._seconds(reader, table.filter(pa.array(~is_first)))
+        if not self.generations:
+            return each
+        known = found_in(reader, self.generations, each.column("id").to_numpy())
+        clashes += _differing(each, known)
+        return each.filter(pc.invert(pc.is_in(each.column("id"), known.column("id"))))
 
     def _seconds(self, reader: Reader, others: pa.Table) -> Iterator[str]:
         """Texts that are not the first of their id, without one that an earlier generation has."""

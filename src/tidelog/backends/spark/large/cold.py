@@ -12,8 +12,7 @@ Never     : no marks, no rules, no values.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -26,16 +25,12 @@ from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.writing import read
+from tidelog.backends.spark.large.overlay import NOTHING, SILENT, Overlay
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.ids import Ids
 
-GONE, DERIVED, EXPLICIT = 0, 1, 2
-"""What an overlay says about a fact."""
-
-_MOST_OVERLAID = 200_000
-"""How many changed facts of a relation wait on the driver at most: about 250 bytes each."""
-
-Overlay = Mapping[tuple[int, ...], int]
+_MOST_OVERLAID = 1_000_000
+"""How many changed facts of a relation wait on the driver at most: about 25 bytes each."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +42,7 @@ class ColdRelation:
     base: Segments | DataFrame | None = None
     based: int = 0
     size: int = 0
-    overlay: Overlay = field(default_factory=dict)
+    overlay: Overlay = NOTHING
     distinct: tuple[int, ...] = ()
     measured: int = 0
     """How many facts there were when the distinct values of columns were counted."""
@@ -64,12 +59,12 @@ class ColdRelation:
 
     def frame(self, jobs: Jobs) -> DataFrame:
         """All facts: columns of ids, and `explicit`."""
-        present = {fact: state for fact, state in self.overlay.items() if state != GONE}
+        rows, explicit = self._overlaid
         parts = []
         if self.base is not None:
             parts.append(self._untouched(jobs, self.based_on(jobs)))
-        if present or not parts:
-            parts.append(_listed(jobs, present, self.width))
+        if len(rows) or not parts:
+            parts.append(frames.of_ids(jobs.spark, rows, {"explicit": pa.array(explicit, pa.bool_())}))
         return parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
 
     def based_on(self, jobs: Jobs) -> DataFrame:
@@ -80,24 +75,22 @@ class ColdRelation:
     def _untouched(self, jobs: Jobs, base: DataFrame) -> DataFrame:
         if not self.overlay:
             return base
-        touched = _listed(jobs, self.overlay, self.width).select(*self.columns)
+        touched = frames.of_ids(jobs.spark, self.overlay.all.rows)
         return base.join(F.broadcast(touched), self.columns, "left_anti")
+
+    @property
+    def _overlaid(self) -> tuple[Ids, Array]:
+        """The present facts of the overlay, and which are explicit."""
+        return self.overlay.present() if self.overlay else (np.empty((0, self.width), np.int64), np.empty(0, np.bool_))
 
     def is_overlaid(self, rows: Ids) -> Array:
         """Which rows of the base the overlay speaks about."""
-        if not self.overlay or not len(rows):
-            return np.zeros(len(rows), np.bool_)
-        if len(rows) < len(self.overlay):
-            return np.fromiter((tuple(row) in self.overlay for row in rows.tolist()), np.bool_, len(rows))
-        touched = np.array(list(self.overlay), np.int64).reshape(-1, self.width)
-        maybe = np.flatnonzero(np.isin(rows[:, 0], touched[:, 0]))
-        found = np.zeros(len(rows), np.bool_)
-        found[maybe] = [tuple(row) in self.overlay for row in rows[maybe].tolist()]
-        return found
+        return self.overlay.say(rows) != SILENT if self.overlay else np.zeros(len(rows), np.bool_)
 
-    def changed(self, states: Overlay, growth: int) -> ColdRelation:
-        """The relation after a small change, given the new state of every changed fact."""
-        return replace(self, overlay={**self.overlay, **states}, size=self.size + growth)
+    def changed(self, rows: Ids, states: Array, growth: int) -> ColdRelation:
+        """The relation after a change, given the new state of every changed fact."""
+        before = self.overlay if self.overlay else Overlay(self.width)
+        return replace(self, overlay=before.changed(rows, states), size=self.size + growth)
 
     def is_ripe(self, least: int) -> bool:
         """Whether the overlay has more facts than `least` and is worth a pass over the base."""
@@ -109,24 +102,21 @@ class ColdRelation:
             return self._compacted_here(store)
         if store is not None or (self.based and self.size > 2 * self.measured):
             return rebased(jobs, store, self.name, self.arity, self.frame(jobs), self.size)
-        present = np.array([fact for fact, state in self.overlay.items() if state != GONE], np.int64)
-        fresh = [len(set(column)) for column in present.reshape(-1, self.width).T.tolist()]
+        fresh = [len(set(column)) for column in self._overlaid[0].T.tolist()]
         known = self.distinct or (0,) * self.width
         partitions = int(jobs.spark.conf.get("spark.sql.shuffle.partitions") or 2)
         return replace(
             self,
             base=frames.keep(jobs, self.frame(jobs).coalesce(partitions)),  # else every overlay would add partitions
             based=self.size,
-            overlay={},
+            overlay=Overlay(self.width),
             measured=self.measured if self.based else self.size,
             distinct=tuple(map(max, known, fresh)),
         )
 
     def _compacted_here(self, store: FileStore) -> ColdRelation:
         """The same facts without an overlay, written by the driver."""
-        present = {fact: state for fact, state in self.overlay.items() if state != GONE}
-        facts = np.array(list(present), np.int64).reshape(-1, self.width)
-        explicit = np.array([state == EXPLICIT for state in present.values()], np.bool_)
+        facts, explicit = self._overlaid
         if isinstance(self.base, Segments):
             rows, flags = store.rows(self.name, self.base, (), facts[:0])
             stays = ~self.is_overlaid(rows)
@@ -168,9 +158,3 @@ def tags_of(jobs: Jobs, facts: DataFrame, columns: list[str]) -> list[int]:
 
 def _tag_bit(column: str) -> Column:
     return F.call_function("shiftleft", F.lit(1), F.col(column).bitwiseAND(F.lit(ids.TAG)).cast("int"))
-
-
-def _listed(jobs: Jobs, states: Overlay, width: int) -> DataFrame:
-    rows = np.array(list(states), np.int64).reshape(-1, width)
-    flags = pa.array([state == EXPLICIT for state in states.values()], pa.bool_())
-    return frames.of_ids(jobs.spark, rows, {"explicit": flags})

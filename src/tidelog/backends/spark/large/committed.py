@@ -21,7 +21,7 @@ from tidelog.backends.spark.driver.fetch import LookUp, fetch
 from tidelog.backends.spark.driver.source import Brought, Wanted
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.segments import Segments
-from tidelog.backends.spark.large.cold import EXPLICIT, GONE, ColdRelation
+from tidelog.backends.spark.large.cold import ColdRelation
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.ids import Ids
 
@@ -78,12 +78,14 @@ class Committed:
     def fetch(self, wanted: Sequence[Wanted]) -> Iterator[Brought]:
         """The facts of all look-ups: from files without a job, all others in one.
 
-        Facts of which an overlay knows better are left out.
+        Facts of which an overlay knows better are left out, and those that it has are added.
         """
         asked = [LookUp(self.relations[one.relation], one.columns, self._constants.ids_of(one.keys)) for one in wanted]
         for cold, rows, explicit in (*self._from_files(asked), *fetch(self._jobs, asked)):
             fresh = ~cold.is_overlaid(rows)
             yield Brought(cold.name, cold.arity, self.local_of(rows[fresh], cold.arity), explicit[fresh])
+        for cold, rows, explicit in _overlaid(asked):
+            yield Brought(cold.name, cold.arity, self.local_of(rows, cold.arity), explicit)
 
     def _from_files(self, asked: Sequence[LookUp]) -> Iterator[tuple[ColdRelation, Ids, Array]]:
         for look_up in asked:
@@ -93,13 +95,20 @@ class Committed:
                 yield cold, *self._store.rows(cold.name, cold.base, look_up.columns, look_up.keys)
 
     def at_hand(self) -> Iterator[Brought]:
-        """The present facts of the overlays."""
+        """The facts of relations that are nothing but an overlay."""
         for cold in self.relations.values():
-            present = {fact: state for fact, state in cold.overlay.items() if state != GONE}
-            if present:
-                rows = self.local_of(np.array(list(present), np.int64), cold.arity)
-                explicit = np.array([state == EXPLICIT for state in present.values()], np.bool_)
-                yield Brought(cold.name, cold.arity, rows, explicit)
+            if cold.base is None and cold.overlay:
+                rows, explicit = cold.overlay.present()
+                yield Brought(cold.name, cold.arity, self.local_of(rows, cold.arity), explicit)
+
+
+def _overlaid(asked: Sequence[LookUp]) -> Iterator[tuple[ColdRelation, Ids, Array]]:
+    """What overlays have of what was asked for."""
+    for look_up in asked:
+        overlay = look_up.relation.overlay
+        if overlay:
+            rows, explicit = overlay.present(look_up.columns, look_up.keys if look_up.columns else None)
+            yield look_up.relation, rows, explicit
 
 
 def release(relations: Mapping[str, ColdRelation], *, keeping: Mapping[str, ColdRelation]) -> None:

@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from tidelog.backends.local.constants.dictionary import Dictionary
@@ -124,19 +125,27 @@ class Constants:
         wanted = np.fromiter(numbers, np.int64)
         if not len(wanted) or not self.texts:
             return {}
-        table = self.texts.find(wanted)
-        return dict(zip(table.column("id").to_pylist(), table.column("text").to_pylist()))
+        return _mapping(self.texts.find(wanted))
 
     def _fetch(self, numbers: set[int]) -> None:
         """Bring the texts of these ids to the driver."""
         if not numbers:
             return
         waiting = {number: self._waiting[number] for number in numbers if number in self._waiting}
-        found = self._stored(numbers.difference(waiting))
-        if len(found) + len(waiting) != len(numbers):
+        table = self.texts.find(np.fromiter(numbers.difference(waiting), np.int64)) if self.texts else _table({})
+        if table.num_rows + len(waiting) != len(numbers):
             raise LawError.of("E904", "a stored fact has a constant without a text", remedy="report this")
-        self.dictionary.encode([ids.from_text(text) for text in (*found.values(), *waiting.values())])
-        self.learn(found)
+        more, known = _table(waiting), len(self._longs)
+        table = pa.concat_tables([table.cast(more.schema), more])
+        own = self.dictionary.encode(_values(table.column("text")))
+        if len(self.dictionary) - known != len(own):  # some were there, under numbers that have to be learnt
+            self.learn(_mapping(table))
+            return
+        found = table.column("id").to_numpy()
+        longs = np.empty(len(own), np.int64)
+        longs[own - known] = found
+        self._longs = np.concatenate([self._longs, longs])
+        self._local |= zip(found.tolist(), own.tolist())
 
     def renew(self, dictionary: Dictionary) -> None:
         """The driver forgets the constants that it knows; it works with another, empty dictionary from now on."""
@@ -197,6 +206,17 @@ class Constants:
     def close(self) -> None:
         """Free the texts that are stored."""
         self.texts.close()
+
+
+def _mapping(texts: pa.Table) -> dict[int, str]:
+    return dict(zip(texts.column("id").to_pylist(), texts.column("text").to_pylist()))
+
+
+def _values(texts: pa.ChunkedArray) -> pa.ChunkedArray | list[Value]:
+    """The constants of typed texts: strings, if they are nothing else, without a look at each."""
+    if pc.all(pc.starts_with(texts, "s")).as_py():
+        return pc.utf8_slice_codeunits(texts, 1)
+    return [ids.from_text(text) for text in texts.to_pylist()]
 
 
 def _table(texts: Mapping[int, str]) -> pa.Table:

@@ -11,7 +11,7 @@ Never     : columns count by position; the user's column names are not used.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import reduce
 
 import pyarrow as pa
@@ -32,13 +32,14 @@ from pyspark.sql.types import (
 
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
-from tidelog.backends.spark.values import ids
+from tidelog.backends.spark.values import ids, numbered
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.ids import Naming
+from tidelog.backends.spark.values.refusals import MISSING, NEGATIVE, NO_NUMBER, NO_TEXT, REFUSALS, refuse
 from tidelog.changes.columns import unsupported
 from tidelog.changes.fact_sources import column_name, wrong_arity
 from tidelog.changes.typed_texts import TYPED
-from tidelog.errors import Problem, UpdateError
+from tidelog.errors import UpdateError
 
 _WHOLE = (ByteType, ShortType, IntegerType, LongType)
 _DECLARED: dict[str, tuple[type[DataType], ...]] = {
@@ -48,14 +49,13 @@ _DECLARED: dict[str, tuple[type[DataType], ...]] = {
     "symbol": (StringType,),
     "bool": (BooleanType,),
 }
-_NO_NUMBER, _NO_TEXT, _NEGATIVE, _MISSING = -1, -5, -9, -13
-"""Stand for a float, a string and an unsigned number that are none, and for no value: no constant has these ids, which
-are tagged as bools."""
-_REFUSALS = {
-    _MISSING: ("E302", "has missing values", "leave these facts out, or use a constant for unknown"),
-    _NO_NUMBER: ("E304", "has NaN or infinite values, or whole numbers that no float holds", "leave these facts out"),
-    _NO_TEXT: ("E304", "has strings that are not valid Unicode", "repair them with make_valid_utf8"),
-    _NEGATIVE: ("E306", "has negative values, which are no unsigned", "declare a number, or leave these facts out"),
+
+
+_KINDS: dict[type[DataType] | tuple[type[DataType], ...], str] = {
+    StringType: numbered.STRING,
+    BooleanType: numbered.BOOL,
+    (FloatType, DoubleType): numbered.FLOAT,
+    _WHOLE: numbered.WHOLE,
 }
 
 
@@ -101,6 +101,18 @@ def check_shape(frame: DataFrame, relation: str, arity: int | None, types: tuple
             )
 
 
+def kinds_of(frame: DataFrame, types: tuple[str, ...] | None) -> tuple[str, ...]:
+    """The kinds of the columns of a checked frame, as tasks know them (numbered.py)."""
+    return tuple(
+        numbered.UNSIGNED
+        if types is not None and types[at] == "unsigned" and isinstance(field.dataType, _WHOLE)
+        else numbered.TYPED
+        if is_typed(field)
+        else next(kind for known, kind in _KINDS.items() if isinstance(field.dataType, known))
+        for at, field in enumerate(frame.schema.fields)
+    ) or (numbered.NOTHING,)
+
+
 def encoded(
     jobs: Jobs, constants: Constants, frame: DataFrame, relation: str, types: tuple[str, ...] | None = None
 ) -> tuple[DataFrame, int]:
@@ -128,26 +140,18 @@ def identified(frame: DataFrame, types: tuple[str, ...] | None, naming: Naming) 
     if any(isinstance(kind, FloatType | DoubleType) for kind in kinds):
         plain = with_float_texts(plain, kinds)
     columns = [
-        F.coalesce(_id(at, kind, naming, types[at] if types else "any"), F.lit(_MISSING).cast("long")).alias(f"c{at}")
+        F.coalesce(_id(at, kind, naming, types[at] if types else "any"), F.lit(MISSING).cast("long")).alias(f"c{at}")
         for at, kind in enumerate(kinds)
     ]
     texts = {f"t{at}": _text(at, kind, naming) for at, kind in enumerate(kinds)}
     return plain.select(*columns, *(text.alias(name) for name, text in texts.items() if text is not None))
 
 
-def refuse(relation: str, numbers: Sequence[int]) -> None:
-    """Refuse facts if the least of the refused ids of a column (0 if there is none) stands for no constant."""
-    for at, number in enumerate(numbers):
-        if number in _REFUSALS:
-            code, sentence, remedy = _REFUSALS[number]
-            raise UpdateError(Problem(code, f"{column_name(relation, at + 1)} {sentence}", remedy=remedy))
-
-
 def _checked(jobs: Jobs, kept: DataFrame, width: int, relation: str) -> int:
     counts = [F.count(F.lit(1)).alias("size")]
     for at in range(width):
         number = F.col(f"c{at}")
-        counts.append(F.min(F.when(number.isin(*_REFUSALS), number)).alias(f"x{at}"))
+        counts.append(F.min(F.when(number.isin(*REFUSALS), number)).alias(f"x{at}"))
     row = jobs.run(lambda: kept.agg(*counts).toArrow()).to_pylist()[0]
     try:
         refuse(relation, [row[f"x{at}"] for at in range(width)])
@@ -163,13 +167,13 @@ def _id(at: int, kind: DataType, naming: Naming, declared: str = "any") -> Colum
         case TypedText():
             return ids.of_typed_column(value, naming)
         case StringType():
-            return F.when(~F.is_valid_utf8(value), F.lit(_NO_TEXT)).otherwise(ids.of_string_column(value, naming))
+            return F.when(~F.is_valid_utf8(value), F.lit(NO_TEXT)).otherwise(ids.of_string_column(value, naming))
         case BooleanType():
             return F.when(value.isNotNull(), ids.of_bool_column(value))
         case FloatType() | DoubleType():
-            return F.when(value == "n", F.lit(_NO_NUMBER)).when(value.isNotNull(), ids.of_text_column(value, naming))
+            return F.when(value == "n", F.lit(NO_NUMBER)).when(value.isNotNull(), ids.of_text_column(value, naming))
         case _ if declared == "unsigned":
-            return F.when(value < 0, F.lit(_NEGATIVE)).otherwise(ids.of_integer_column(value, naming))
+            return F.when(value < 0, F.lit(NEGATIVE)).otherwise(ids.of_integer_column(value, naming))
         case _:
             return ids.of_integer_column(value, naming)
 

@@ -33,7 +33,8 @@ TAG = 3
 _SIXTY_BITS = 15
 DIGITS = _SIXTY_BITS
 """Hexadecimal digits of the hash that are used."""
-_LEAST, _GREATEST = -(2**61), 2**61 - 1
+LEAST, GREATEST = -(2**61), 2**61 - 1
+"""The integers between them stand for themselves."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def of_value(value: Value, naming: Naming = STANDARD) -> int:
     """The id of a constant."""
     if isinstance(value, bool):
         return int(value) << 2 | BOOL
-    if isinstance(value, int) and _LEAST <= value <= _GREATEST:
+    if isinstance(value, int) and LEAST <= value <= GREATEST:
         return value << 2 | INTEGER
     return of_text(typed_text(value), naming)
 
@@ -121,7 +122,7 @@ def of_term_column(column: Column, naming: Naming = STANDARD) -> Column:
 def of_integer_column(column: Column, naming: Naming = STANDARD) -> Column:
     """The ids of a column of integers."""
     whole = column.cast("long")
-    small = whole.between(F.lit(_LEAST), F.lit(_GREATEST))
+    small = whole.between(F.lit(LEAST), F.lit(GREATEST))
     large = _hashed(F.concat(F.lit("i"), whole.cast("string")), OTHER, naming)
     return F.when(small, F.shiftleft(whole, 2)).otherwise(large)
 

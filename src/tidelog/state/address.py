@@ -1,0 +1,42 @@
+"""Where a state is: a directory, given as a path or as an address.
+
+What      : `directory_of` gives the directory that an address means.
+Idea      : a state is locked, linked and renamed into place, which only a file system does; so `file:` addresses are
+            directories, and those of object stores are refused before anything is written beside them by mistake.
+Invariant : the result is absolute. A plain path is taken as it is, whatever signs it has.
+Never     : nothing is opened or made.
+"""
+
+from __future__ import annotations
+
+import re
+from os import PathLike, fspath
+from pathlib import Path
+from urllib.parse import unquote
+
+from tidelog.errors import StateError
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/(/)?")
+
+
+def directory_of(target: str | PathLike[str]) -> Path:
+    """The directory of a path or of an address `file:`; E616 for any other address."""
+    text = fspath(target)
+    found = _SCHEME.match(text)
+    if found is None:
+        return Path(text).resolve()
+    if found[1].lower() != "file":
+        if found[2] is None:  # `a:/b` is a path
+            return Path(text).resolve()
+        raise StateError.of(
+            "E616",
+            f"a state cannot be kept at {found[1]}://...: it needs a file system",
+            remedy="give a directory, which may be mounted; sinks and spark.tidelog.directory take such addresses",
+        )
+    rest = text[found.end(1) + 1 :]
+    host, slash, path = rest.removeprefix("//").partition("/") if rest.startswith("//") else ("", "", rest)
+    if host not in ("", "localhost"):
+        raise StateError.of(
+            "E616", f"a state cannot be kept on another machine ({host})", remedy="give a directory, mounted here"
+        )
+    return Path(unquote(slash + path)).resolve()

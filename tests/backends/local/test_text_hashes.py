@@ -1,0 +1,22 @@
+"""Many hashes at once are those of `hashlib`, compiled and interpreted."""
+
+from __future__ import annotations
+
+import hashlib
+
+import pyarrow as pa
+import pytest
+
+from tidelog.backends.local.constants.text_hashes import leading_bits
+
+TEXTS = ["", "a", "é\n'\\", *("x" * length for length in (54, 55, 56, 57, 62, 63, 64, 65, 119, 120, 121, 500))]
+
+
+@pytest.mark.parametrize("prefix", ["", "s"])
+@pytest.mark.parametrize("copies", [1, 400])
+def test_hashes_are_those_of_the_library(prefix: str, copies: int) -> None:
+    """All lengths around the ends of blocks; few texts are interpreted, many are compiled."""
+    texts = [f"{text}{number or ''}" for number in range(copies) for text in TEXTS]
+    expected = [int.from_bytes(hashlib.md5(f"{prefix}{text}".encode()).digest()[:8], "big") for text in texts]
+    assert leading_bits(pa.array(texts), prefix).tolist() == expected
+    assert leading_bits(pa.array(["before", *texts, "after"])[1:-1], prefix).tolist() == expected

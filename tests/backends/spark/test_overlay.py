@@ -1,0 +1,51 @@
+"""What changed since files were written: the same as a dictionary of facts, whatever the levels hold."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tidelog.backends.spark.large import overlay
+from tidelog.backends.spark.large.overlay import EXPLICIT, GONE, NOTHING, SILENT, Overlay
+
+FACT = st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(-2, 2))
+CHANGES = st.lists(st.dictionaries(FACT, st.sampled_from([0, 1, 2]), min_size=1, max_size=12), max_size=8)
+
+
+@given(CHANGES, st.integers(0, 20), st.sets(FACT, max_size=6), st.sampled_from([(0,), (1,), (2, 0), (0, 1, 2)]))
+def test_an_overlay_is_a_dictionary(
+    changes: list[dict[tuple[int, int, int], int]], young: int, asked: set[tuple[int, ...]], columns: tuple[int, ...]
+) -> None:
+    """What it says of facts, what is there in all and by key; the last change counts, and former overlays stay."""
+    expected: dict[tuple[int, ...], int] = {}
+    found = Overlay(3)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(overlay, "_YOUNG", young)
+        for change in changes:
+            before, known = found, dict(expected)
+            found = found.changed(np.array(list(change), np.int64), np.array(list(change.values())))
+            expected |= change
+            assert before.say(np.array(list(change), np.int64)).tolist() == [known.get(one, SILENT) for one in change]
+    if asked:
+        facts = np.array(sorted(asked), np.int64)
+        assert found.say(facts).tolist() == [expected.get(tuple(fact), SILENT) for fact in facts.tolist()]
+        keys = {tuple(fact[column] for column in columns) for fact in asked}
+        rows, explicit = found.present(columns, np.array(sorted(keys), np.int64))
+        assert sorted(zip(map(tuple, rows.tolist()), explicit.tolist())) == sorted(
+            (fact, state == EXPLICIT)
+            for fact, state in expected.items()
+            if state != GONE and tuple(fact[column] for column in columns) in keys
+        )
+    rows, explicit = found.present()
+    present = {fact: state == EXPLICIT for fact, state in expected.items() if state != GONE}
+    assert dict(zip(map(tuple, rows.tolist()), explicit.tolist())) == present
+    assert len(found) >= len(expected)
+    assert bool(found) == bool(expected)
+
+
+def test_nothing_says_nothing() -> None:
+    """Of any number of facts."""
+    assert NOTHING.say(np.array([[1], [2]])).tolist() == [SILENT, SILENT]
+    assert [len(part) for part in NOTHING.present()] == [0, 0]
