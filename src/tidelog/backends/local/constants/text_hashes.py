@@ -1,11 +1,11 @@
 """Hashes of texts, many at once.
 
 What      : `leading_bits` gives the first 64 bits of the MD5 of each text of an Arrow array.
-Idea      : ids of constants on Spark are such hashes (backends/spark/values/ids.py). Python's `hashlib` takes a call
+Idea      : ids of constants on Spark are such hashes (backends/spark/values/ids.py). Python's own MD5 takes a call
             and several objects for a text; a kernel goes through the bytes of an Arrow buffer, about 0.3 microseconds
             for a short one.
 Source    : RFC 1321, section 3.4; the names of its words (a, b, c, d) are kept.
-Invariant : the same bits as `hashlib.md5` (tests/backends/local/test_text_hashes.py). MD5 is no protection here: two
+Invariant : the same bits as Python's own MD5 (tests/backends/local/test_text_hashes.py). MD5 is no protection here: two
             texts with one hash are told apart by whoever uses it.
 Never     : no ids, no dictionary.
 """

@@ -35,7 +35,9 @@ def sorted_facts(tables: Sequence[pa.Table], width: int) -> tuple[list[Ids], Arr
     """The columns k0, k1, ... of tables of facts together, sorted, each fact once; and which facts are explicit."""
     columns = [np.concatenate([table.column(f"k{at}").to_numpy() for table in tables]) for at in range(width)]
     explicit = np.concatenate([table.column("explicit").to_numpy() for table in tables])
-    order = np.lexsort(columns[::-1])
+    order = np.argsort(columns[-1])
+    for column in reversed(columns[:-1]):  # a third less than np.lexsort, which sorts the last column stably, too
+        order = order[np.argsort(column[order], kind="stable")]
     columns, explicit = [column[order] for column in columns], explicit[order]
     is_new = np.ones(len(explicit), np.bool_)
     if len(is_new):
