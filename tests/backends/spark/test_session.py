@@ -82,8 +82,9 @@ def test_settings_for_one_machine_do_not_leak_to_a_cluster():
 
 def test_the_log_settings_that_java_is_given_are_there():
     """Taught by a move of folders that left the file behind: Java says nothing about it and logs every warning."""
-    (option,) = settings("local[2]")["spark.driver.extraJavaOptions"].split()
+    option, quick = settings("local[2]")["spark.driver.extraJavaOptions"].split()
     assert Path(urlsplit(option.partition("=")[2]).path).is_file()
+    assert quick not in settings("yarn")["spark.driver.extraJavaOptions"]
 
 
 def test_the_users_options_win():
