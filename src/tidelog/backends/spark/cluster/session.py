@@ -31,8 +31,8 @@ _own: WeakSet[SparkSession] = WeakSet()
 _QUIET_LOGS = Path(__file__).with_name("log4j2.properties")
 
 _QUICK = "-XX:TieredStopAtLevel=1"
-"""Java compiles with its cheap compiler alone. Our kernels compute, Java carries batches: its compilers together took 25
-of the 71 processor seconds of a small load (docs/scaling.md). Who has much to do in Java itself sets
+"""Java compiles with its cheap compiler alone. Our kernels compute, Java carries batches: its compilers together took
+25 of the 71 processor seconds of a small load (docs/scaling.md). Who has much to do in Java itself sets
 `spark.driver.extraJavaOptions`, which replaces this; on a cluster Java is left as it is."""
 
 ALWAYS: Mapping[str, str] = {
