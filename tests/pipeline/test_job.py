@@ -63,7 +63,7 @@ def test_load_follow_restart_and_replay(spark, tmp_path):
 
 def test_everything_may_be_given_as_an_address(spark, tmp_path):
     """State (with the checkpoint inside), updates, sink and rejects: `file:` addresses are the folders of this name."""
-    place = Place(tmp_path / "a place", on_bad="reject")
+    place = Place(tmp_path / "place", on_bad="reject")
     text = (place.folder / "pipeline.toml").read_text()
     for name in ("state", "rejects", "updates", "changes"):
         text = text.replace(f'= "{name}"', f'= "{(place.folder / name).as_uri()}"')

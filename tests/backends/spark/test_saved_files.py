@@ -77,19 +77,19 @@ def test_a_state_of_files_opens_on_both_backends_and_goes_on(spark: SparkSession
 
 def test_the_folder_of_an_engine_and_its_state_may_be_addresses(spark: SparkSession, tmp_path: Path) -> None:
     """Executors, the driver and Spark read and write the same files under a `file:` address."""
-    folder = {"spark.tidelog.directory": (tmp_path / "the store").as_uri()}
+    folder = {"spark.tidelog.directory": (tmp_path / "store").as_uri()}
     with driver(spark, {**PAGED, "written": 0}, partitions=2, options=folder):
         engine = loaded(spark)
-        assert list((tmp_path / "the store" / "store").glob("*.parquet"))
+        assert list((tmp_path / "store" / "store").glob("*.parquet"))
         engine.apply(insert={"edge": [("d", "e")]}, delete={"edge": [("a", "b")]})
-        engine.save((tmp_path / "the state").as_uri())
-        opened = Engine.open((tmp_path / "the state").as_uri(), backend="spark", spark=spark)
+        engine.save((tmp_path / "state").as_uri())
+        opened = Engine.open((tmp_path / "state").as_uri(), backend="spark", spark=spark)
         opened.apply(insert={"edge": [("e", "f")]})
         opened.verify()
         engine.apply(insert={"edge": [("e", "f")]})
         assert facts(opened) == facts(engine)
         engine.close()
-    assert list((tmp_path / "the store" / "store").glob("*.parquet")) == []
+    assert list((tmp_path / "store" / "store").glob("*.parquet")) == []
 
 
 def test_neither_saving_nor_opening_brings_relations_to_the_driver(
