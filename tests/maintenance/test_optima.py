@@ -5,6 +5,7 @@ their way to the source is gone. tests/differential/test_optima.py has programs 
 """
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from tests.maintenance.engines import factory
 from tests.maintenance.stores import STORES
 from tests.maintenance.supplied_store import SuppliedStore
 from tidelog.maintenance.registry import STRATEGIES
+from tidelog.provenance.checker import check_proof
 
 RULES = """
 dist(y, m) :- node(y), m = min c : { step(y, c) }.
@@ -181,13 +183,56 @@ def test_rules_come_and_go(tmp_path):
     opened.verify()
 
 
-def test_a_proof_through_a_recursive_minimum_ends():
-    """The minimum is a condition of the proof: what is proved is that its members are as they are."""
+def test_a_proof_goes_down_to_the_source():
+    """The step that gives the minimum is proved below it, round no cycle of weight zero; no step is less."""
     engine = tl.Engine(RULES)
-    edges = [("a", "b", 0), ("b", "a", 0), ("b", "c", 2)]
+    edges = [("a", "b", 0), ("b", "a", 0), ("b", "c", 2), ("a", "c", 7), ("a", "c", 9), ("b", "c", 8)]
     engine.apply(insert={"node": [("a",), ("b",), ("c",)], "source": [("a",)], "e": edges})
-    proof = engine.explain("step", ("c", 2))
-    assert proof is not None
-    assert "dist" in str(proof)
-    assert engine.explain("dist", ("a", 0)) is not None
+    for relation, fact in (("dist", ("c", 2)), ("dist", ("b", 0)), ("step", ("c", 9)), ("step", ("a", 0))):
+        proof = engine.explain(relation, fact)
+        leaves = [line.strip() for line in str(proof).splitlines() if "is explicit" in line]
+        assert 'source("a")  is explicit' in leaves
+        rules, explicit = engine.program.rules, lambda name, values: name in engine and values in engine.explicit(name)
+        assert check_proof(proof, rules, lambda name: list(engine[name]), explicit) == []
+    shown = str(engine.explain("dist", ("c", 2)))
+    told = 'step("c", 2); step("c", 7); step("c", 8); ... 1 more, none less than these'
+    assert f"2 is the min of 4: {told}" in shown
+    assert 'step("c", 2)  by step(y, c + w) :- dist(x, c), e(x, y, w).' in shown
     assert "7" in str(engine.explain_absence("dist", ("c", 7)))
+
+
+def test_a_proof_without_its_best_member_is_refused():
+    """By the checker, which also refuses a member that gives another value."""
+    engine = tl.Engine(RULES)
+    engine.apply(insert={"node": [("a",), ("b",)], "source": [("a",)], "e": [("a", "b", 1), ("a", "b", 4)]})
+    proof, worse = engine.explain("dist", ("b", 1)), engine.explain("step", ("b", 4))
+    for premises in (proof.premises[:1], (proof.premises[0], worse)):
+        wrong = replace(proof, premises=premises)
+        faults = check_proof(wrong, engine.program.rules, lambda name: list(engine[name]), lambda *_: True)
+        assert faults
+
+
+def drawn(rng):
+    """An edge anywhere."""
+    return rng.randrange(NODES), rng.randrange(NODES), rng.choice((0, 1, 2, 9))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("strategy", ["auto", "dred", "bf", "counting", "circuit"])
+def test_many_shortest_paths_are_those_of_scipy(strategy, seed):
+    """Larger graphs, of which large parts are cut off and joined again."""
+    rng = random.Random(f"{strategy} {seed}")
+    engine = tl.Engine(RULES, strategy=strategy)
+    edges = {
+        (rng.randrange(NODES), rng.randrange(NODES), rng.choice((0, 1, 2, 9))) for _ in range(rng.choice((60, 200)))
+    }
+    engine.apply(insert={"node": [(node,) for node in range(NODES)], "source": [(0,)], "e": sorted(edges)})
+    for _ in range(10):
+        cut = rng.randrange(NODES)
+        gone = {edge for edge in edges if cut in edge[:2]} | set(rng.sample(sorted(edges), len(edges) // 8))
+        come = {drawn(rng) for _ in gone}
+        edges = (edges - gone) | come
+        engine.apply(insert={"e": sorted(come)}, delete={"e": sorted(gone)})
+        assert sorted(engine["dist"]) == shortest(edges)
+    engine.verify()

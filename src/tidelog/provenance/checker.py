@@ -27,6 +27,7 @@ from tidelog.language.terms import (
     Variable,
     variables,
 )
+from tidelog.language.terms import atoms as atoms_of
 from tidelog.language.values import fact_identity, identity
 from tidelog.provenance.proof import Proof
 
@@ -63,7 +64,9 @@ def _fault(
     if node.rule not in rules:
         return "its rule is not one of the program's"
     atoms = [literal for literal in node.rule.body if isinstance(literal, Atom)]
-    if len(atoms) != len(node.premises):
+    members = list(_recursive(node.rule, rules))
+    inside = [literal for goal in members for literal in goal.body if isinstance(literal, Atom)]
+    if len(atoms) + len(inside) != len(node.premises):
         return "it does not have one premise per atom"
     pairs: list[tuple[Atom, str, tuple[Value, ...]]] = [(node.rule.head, node.relation, node.values)]
     pairs += [(atom, one.relation, one.values) for atom, one in zip(atoms, node.premises)]
@@ -72,7 +75,49 @@ def _fault(
         if atom.relation != relation or len(atom.terms) != len(values) or not _unify(atom, values, known):
             return "its premises do not fit the rule"
     others: list[Literal] = [literal for literal in node.rule.body if not isinstance(literal, Atom)]
-    return _unmet(node.rule, others, known, pairs, facts_of)
+    return _unmet(node.rule, others, known, pairs, facts_of) or _not_best(node, members, len(atoms), known, facts_of)
+
+
+def _recursive(rule: Rule, rules: Sequence[Rule]) -> Iterator[Aggregate]:
+    """The aggregates of a rule over relations that depend on the rule's own: each stands on one of its members."""
+    for literal in rule.body:
+        if isinstance(literal, Aggregate):
+            below, before = {atom.relation for atom in literal.body if isinstance(atom, Atom)}, -1
+            while before < len(below):
+                before = len(below)
+                below |= {one.relation for each in rules if each.head.relation in below for one in _all_atoms(each)}
+            if rule.head.relation in below:
+                yield literal
+
+
+def _all_atoms(rule: Rule) -> Iterator[Atom]:
+    return (atom for literal in rule.body for atom, _ in atoms_of(literal))
+
+
+def _not_best(node: Proof, goals: Sequence[Aggregate], at: int, known: _Known, facts_of: FactsOf) -> str | None:
+    """Which aggregate does not stand on a member that gives its value."""
+    rule = node.rule
+    assert rule is not None
+    outer = {variable.name for literal in (rule.head, *rule.body) for variable in _outer(literal)}
+    for goal in goals:
+        atoms = [literal for literal in goal.body if isinstance(literal, Atom)]
+        given, at = [premise.values for premise in node.premises[at : at + len(atoms)]], at + len(atoms)
+        group, best = {name: known[name] for name in known.keys() & outer}, _value(goal.result, known)
+        if not any(
+            goal.value is not None
+            and _value(goal.value, row) == best
+            and all(
+                fact_identity(values) == fact_identity(list(_values(atom, row))) for atom, values in zip(atoms, given)
+            )
+            for row in _rows(list(goal.body), group, facts_of)
+        ):
+            return "its premises are no best member of an aggregate"
+    return None
+
+
+def _values(atom: Atom, row: _Known) -> Iterator[Value]:
+    """The values of an atom; one that has none is no value of a fact."""
+    return (value for value in (_value(term, row) for term in atom.terms) if value is not None)
 
 
 def _unmet(

@@ -11,7 +11,9 @@ Never     : no search for proofs; members of aggregates are looked up only for i
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cmp_to_key, partial
 
+from tidelog.language.partial import holds
 from tidelog.language.printer import print_fact, print_literal, print_value
 from tidelog.language.terms import (
     Aggregate,
@@ -27,7 +29,8 @@ from tidelog.language.terms import (
 from tidelog.provenance.instances import Bound, Facts, Instance, given, is_bound, members, scope_of
 
 _MEMBERS = 3
-"""How many members of an aggregate are shown."""
+"""How many members of an aggregate are shown; of a least or greatest value the best ones."""
+_BETTER = {"min": "less", "max": "greater"}
 
 
 def conditions(instance: Instance, facts: Facts) -> tuple[str, ...]:
@@ -93,9 +96,20 @@ def _counted(goal: Aggregate, bound: Bound, scope: set[str], facts: Facts) -> st
     found = members(goal, bound, scope, facts)
     if not found:
         return f"of nothing: there is no {_open(goal, bound)}"
+    better = _BETTER.get(goal.function)
+    if better is not None:
+        found.sort(key=cmp_to_key(partial(_order, goal, better)))
     shown = "; ".join(_member(goal, each) for each in found[:_MEMBERS])
-    more = f"; ... {len(found) - _MEMBERS:,} more" if len(found) > _MEMBERS else ""
+    none_is = "" if better is None else f", none {better} than these"
+    more = f"; ... {len(found) - _MEMBERS:,} more{none_is}" if len(found) > _MEMBERS else ""
     return f"of {len(found):,}: {shown}{more}"
+
+
+def _order(goal: Aggregate, better: str, one: Bound, other: Bound) -> int:
+    """Members with better values come first."""
+    assert goal.value is not None
+    left, right, op = given(goal.value, one), given(goal.value, other), "<" if better == "less" else ">"
+    return -1 if holds(op, left, right) else int(holds(op, right, left))
 
 
 def _member(goal: Aggregate, each: Bound) -> str:

@@ -24,6 +24,7 @@ from operator import attrgetter
 from tidelog.errors import BudgetError
 from tidelog.language.terms import Rule, Value
 from tidelog.language.values import fact_identity
+from tidelog.provenance.best_members import aggregated_in, best_members
 from tidelog.provenance.conditions import conditions
 from tidelog.provenance.instances import Fact, Facts, Instance, instances
 from tidelog.provenance.proof import Proof
@@ -56,7 +57,7 @@ class _Search:
     """One search: the facts met, the instances between them, and the proofs so far."""
 
     def __init__(self, rules: tuple[Rule, ...], facts: Facts) -> None:
-        self._facts = facts
+        self._facts, self._aggregated = facts, aggregated_in(rules)
         self._rules: dict[str, list[Rule]] = {}
         for rule in rules:
             self._rules.setdefault(rule.head.relation, []).append(rule)
@@ -132,7 +133,9 @@ class _Search:
 
     def _instances(self, fact: Fact) -> Iterator[Instance]:
         """Every instance with this head, when it is asked for."""
-        return (found for rule in self._rules.get(fact[0], ()) for found in instances(rule, fact, self._facts))
+        for rule in self._rules.get(fact[0], ()):
+            for found in instances(rule, fact, self._facts):
+                yield from best_members(found, self._aggregated.get(rule, ()), self._facts)
 
     def _wait(self, head: Fact, instance: Instance, missing: list[object]) -> None:
         pending = _Pending(next(self._number), head, instance, len(missing))
