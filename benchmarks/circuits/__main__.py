@@ -1,7 +1,8 @@
 """`python -m benchmarks.circuits [--pydbsp PYTHON]`: the circuit beside other strategies, the paper and pydbsp.
 
 What      : runs every workload under every strategy, prints the tables of Figures 4-6 with what the paper says about
-            them, and whether the circuit stays within its bounds; results go to `benchmarks/results/circuits.json`.
+            them, and whether the circuit stays within its bounds; results go to `benchmarks/results/circuits.json`, and
+            as a picture to `circuits.svg`.
 Idea      : the machine may be shared, so CPU time, and only ratios of one run are stated. PYTHON is a Python 3.12 or
             newer with pydbsp 1.0.0 (`pip install pydbsp==1.0.0`); without it that part is left out.
 Must reach: LUBM(1) RDFS, closures: initial, 1 % and memory at most three times those of `counting`, a single fact of
@@ -20,11 +21,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from benchmarks.circuits.figures import STRATEGIES, draw
 from benchmarks.circuits.measured import BATCHES, SHARES
 from benchmarks.circuits.workloads import DATA, OWL, WORKLOADS
 from benchmarks.maintenance.report import RESULTS, table
 
-STRATEGIES = ("circuit", "counting", "bf")
 PUBLISHED = {
     "Figure 4": "closures: Souffle 3 times faster than DYRE with indexes, which is 7 times faster than DYRE without; "
     "LUBM RDFS: DYRE with indexes at least twice as fast as Souffle",
@@ -42,8 +43,12 @@ def main() -> None:
     """Measure, print, store."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.circuits", description=__doc__.splitlines()[0])
     parser.add_argument("--pydbsp", metavar="PYTHON", help="a Python 3.12 or newer with pydbsp 1.0.0")
+    parser.add_argument("--draw", action="store_true", help="only draw the stored results again")
     parser.add_argument("--only", nargs="*", default=NAMES, choices=NAMES, help="some workloads")
     args = parser.parse_args()
+    if args.draw:
+        print(draw(json.loads((RESULTS / "circuits.json").read_text())["workloads"]))
+        return
     found = {name: {one: _measured(name, one) for one in STRATEGIES} for name in args.only}
     beside = _pydbsp(args.pydbsp, found) if args.pydbsp else {}
     _show(found, beside)
@@ -51,6 +56,7 @@ def main() -> None:
     content = {"report": "circuits", "machine": machine, "published": PUBLISHED, "workloads": found}
     content |= {"against counting": _ratios(found), "pydbsp 1.0.0": beside}
     (RESULTS / "circuits.json").write_text(json.dumps(content, indent=1) + "\n")
+    draw(found)
 
 
 def _measured(name: str, strategy: str) -> dict[str, Any]:

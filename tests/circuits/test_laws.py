@@ -5,8 +5,9 @@ import random
 import pyarrow.compute as pc
 import pytest
 
-from tests.circuits.streams import total, zset
+from tests.circuits.streams import VALUES, total, zset
 from tidelog.circuits import Circuit, ZSet
+from tidelog.circuits.groups import FUNCTIONS
 from tidelog.errors import UsageError
 
 SEEDS = range(25)
@@ -37,7 +38,60 @@ def test_selections_are_linear_and_joins_bilinear(seed):
     assert a.distinct().distinct() == a.distinct()
 
 
+def closure(a, _):
+    """The least table over the distinct rows of a, round by round from nothing."""
+    found = a.distinct()
+    while True:
+        more = (a + a.join(found, [(1, 0)]).select([0, 3])).distinct()
+        if more == found:
+            return found
+        found = more
+
+
+def value_of(function, members):
+    """An aggregate of values with weights; None without members."""
+    if function in ("count", "sum", "mean"):
+        count, total = sum(weight for _, weight in members), sum(value * weight for value, weight in members)
+        return None if count <= 0 else {"count": count, "sum": total, "mean": total / count}[function]
+    spread = sorted(value for value, weight in members for _ in range(weight))
+    if not spread:
+        return None
+    if function == "median":
+        return (spread[len(spread) // 2] + spread[(len(spread) - 1) // 2]) / 2
+    return min(spread) if function == "min" else max(spread)
+
+
+def aggregated(function):
+    """The aggregate of the second column by the first, read from a whole Z-set."""
+
+    def of(a, _):
+        groups = {}
+        for (key, value), weight in a:
+            groups.setdefault(key, []).append((value, weight))
+        found = [(key, value_of(function, members)) for key, members in groups.items()]
+        return ZSet.of(a.dictionary, [row for row in found if row[1] is not None], 1, arity=2)
+
+    return of
+
+
+NUMBERS = (1, 2, 3, 4)
 OPERATORS = {
+    "map": (
+        lambda a, _: a.map(1, lambda table: [pc.add(table["c1"], table["c2"])]),
+        lambda a, _: sum(
+            (ZSet.of(a.dictionary, [(x + y,)], weight, arity=1) for (x, y), weight in a),
+            ZSet.nothing(a.dictionary, 1),
+        ),
+    ),
+    "filter": (
+        lambda a, _: a.filter(lambda table: pc.greater(table["c1"], table["c2"])),
+        lambda a, _: a.where([x > y for (x, y), _ in a]) if len(a) else a,
+    ),
+    "fixpoint": (
+        lambda a, _: a._circuit.fixpoint(2, lambda x: a.distinct() + a.distinct().join(x, on=[(1, 0)]).select(0, 3)),
+        lambda a, _: closure(a.distinct(), None),
+    ),
+    **{name: (lambda a, _, name=name: a.aggregate(name, 1, by=[0]), aggregated(name)) for name in FUNCTIONS},
     "plus": (lambda a, b: a + b, lambda a, b: a + b),
     "minus": (lambda a, b: a - b, lambda a, b: a - b),
     "select": (lambda a, _: a.select(1, 0), lambda a, _: a.select([1, 0])),
@@ -56,6 +110,7 @@ OPERATORS = {
 def test_incremental_is_differentiate_lift_integrate(name):
     """For chains of operators as well: the incremental form of a chain is the chain of incremental forms."""
     on_wires, on_z_sets = OPERATORS[name]
+    values = NUMBERS if name in ("map", "filter", *FUNCTIONS) else VALUES
     for seed in SEEDS:
         circuit, rng = Circuit(), random.Random(seed)
         a, b = circuit.input("a", 2), circuit.input("b", 2)
@@ -64,7 +119,7 @@ def test_incremental_is_differentiate_lift_integrate(name):
         whole = a.integrate().lift(made.arity, on_z_sets, b.integrate())
         circuit.output("by definition", whole.differentiate())
         for _ in range(6):
-            found = circuit.push(a=zset(circuit, rng, 2), b=zset(circuit, rng, 2))
+            found = circuit.push(a=zset(circuit, rng, 2, values), b=zset(circuit, rng, 2, values))
             assert found["incremental"] == found["by definition"], seed
 
 
@@ -114,3 +169,32 @@ def test_weights_beyond_64_bits_are_refused_and_change_nothing():
     assert found["both"].weights.tolist() == [2**62]
     with pytest.raises(UsageError, match="E874"):
         half + half
+
+
+def test_windows_and_delays_are_linear():
+    """A window of moments and a delay of a sum are the sums of windows and of delays."""
+    circuit, rng = Circuit(), random.Random(3)
+    a, b = circuit.input("a", 2), circuit.input("b", 2)
+    for name, operator in {"window": lambda wire: wire.window(3), "delay": lambda wire: wire.delay()}.items():
+        circuit.output(f"{name} of the sum", operator(a + b))
+        circuit.output(f"sum of {name}s", operator(a) + operator(b))
+    for _ in range(12):
+        found = circuit.push(a=zset(circuit, rng, 2), b=zset(circuit, rng, 2))
+        assert found["window of the sum"] == found["sum of windows"]
+        assert found["delay of the sum"] == found["sum of delays"]
+
+
+def test_the_chain_rule():
+    """The incremental form of two operators, one after the other, is that of each, one after the other."""
+    circuit, rng = Circuit(), random.Random(4)
+    a = circuit.input("a", 2)
+    circuit.output("each", a.distinct().join(a.distinct(), on=[(1, 0)]).select(0, 3).distinct())
+
+    def both(whole):
+        once = whole.distinct()
+        return once.join(once, [(1, 0)]).select([0, 3]).distinct()
+
+    circuit.output("both", a.integrate().lift(2, both).differentiate())
+    for _ in range(12):
+        found = circuit.push(a=zset(circuit, rng, 2))
+        assert found["each"] == found["both"]
