@@ -314,6 +314,18 @@ def test_counting_says_when_it_cannot(spark: SparkSession) -> None:
     assert caught.value.code == "E704"
 
 
+def test_best_values_say_when_they_are_too_many(spark: SparkSession) -> None:
+    """A recursion through `min` is followed on the driver; where that is too much, nothing has changed."""
+    rules = "best(y, m) :- n(y), m = min c : { way(y, c) }. way(y, c + 1) :- best(x, c), edge(x, y). way(x, 0) :- s(x)."
+    with driver(spark, BULK):
+        engine = Engine(rules, backend="spark", spark=spark)
+        nodes = spark.createDataFrame([(node,) for node in "abcd"], "x string")
+        with pytest.raises(TidelogError) as caught:
+            engine.apply(insert={"n": nodes, "s": [("a",)], "edge": spark.createDataFrame(EDGES, "x string, y string")})
+        assert "best" not in engine or not len(engine["best"])
+    assert caught.value.code == "E711"
+
+
 def test_a_version_saved_from_spark_opens_on_either_backend(spark, tmp_path):
     """State does not depend on the backend: what Spark saved continues on Spark and in process, explicit facts too."""
     rules = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."
