@@ -28,7 +28,7 @@ from tidelog.maintenance.optima import Optima
 from tidelog.maintenance.schedule import RuleChange, Schedule, Scheduled
 from tidelog.maintenance.store import F, Store
 from tidelog.maintenance.task import Strategy, Task
-from tidelog.planning.lowered import LoweredRule, Stage
+from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.views import DELETED, INSERTED, NOW, Mark, View
 
 _SIMPLE = DRed()
@@ -264,20 +264,21 @@ class _Run(Generic[F]):
     def _visit(self, scheduled: Scheduled) -> None:
         stage = scheduled.stage
         if stage.groups and not stage.rules:
-            self._regroup(stage)
+            for group in stage.groups:
+                self._regroup(group)
+            return
+        task, strategy = self._task(scheduled), self.strategy
+        if stage.groups:
+            strategy = Optima(anew=not stage.relations.isdisjoint(self.ruled))
+        if stage.finds_undefined:
+            task.counters, task.budget, strategy = Counters(), self.budget.without_rounds(), _SIMPLE
+        if not strategy.keeps_counts:
+            self.store.stop_counting(stage.relations)
+        if self.bulk is None:
+            strategy.maintain(task)
         else:
-            task, strategy = self._task(scheduled), self.strategy
-            if stage.groups:
-                strategy = Optima(anew=not stage.relations.isdisjoint(self.ruled))
-            if scheduled.stage.finds_undefined:
-                task.counters, task.budget, strategy = Counters(), self.budget.without_rounds(), _SIMPLE
-            if not strategy.keeps_counts:
-                self.store.stop_counting(scheduled.stage.relations)
-            if self.bulk is None:
-                strategy.maintain(task)
-            else:
-                bulk.maintain(task, strategy, self.bulk)
-        for relation in sorted(scheduled.stage.relations):
+            bulk.maintain(task, strategy, self.bulk)
+        for relation in sorted(stage.relations):
             self._changed(relation)
 
     def _task(self, scheduled: Scheduled) -> Task[F]:
@@ -300,18 +301,21 @@ class _Run(Generic[F]):
             task.removed = [rule for relation in sorted(relations) for rule in self.removed.get(relation, ())]
         return task
 
-    def _regroup(self, stage: Stage) -> None:
+    def _regroup(self, group: GroupRule) -> None:
         """Aggregates are the same for every strategy: only the groups of changed facts are looked at."""
-        store = self.store
-        for group in stage.groups:
-            body = [group.body_relation]
-            if group.relation in self.rules.new_groups:
-                changed = store.select(body, NOW)
-            else:
-                changed = store.union([store.touched(body, INSERTED), store.touched(body, DELETED)])
-            insert, delete = store.regroup(group, changed, "group")
-            store.mark(insert, add=Mark.NOW)
-            store.mark(delete, remove=Mark.NOW)
+        store, body, known = self.store, group.body_relation, self.outcome
+        if group.relation in self.rules.new_groups:
+            changed = store.select([body], NOW)
+        else:
+            changed = store.union([facts[body] for facts in (known.inserted, known.deleted) if body in facts])
+        insert, delete = store.regroup(group, changed, "group")
+        store.mark(insert, add=Mark.NOW)
+        store.mark(delete, remove=Mark.NOW)
+        lacks, lacked = (store.of(facts, [group.lacking]) for facts in (insert, delete))
+        if lacks or lacked:
+            self._note(group.lacking, lacks, lacked)
+            insert, delete = (store.of(facts, [group.relation]) for facts in (insert, delete))
+        self._note(group.relation, insert, delete)
 
     def _changed(self, relation: str) -> None:
         """Note a relation's net change as its marks tell it."""

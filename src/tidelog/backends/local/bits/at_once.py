@@ -74,15 +74,15 @@ class BitStages:
 
     def price(self, stage: Stage) -> float | None:
         """What deriving the stage at once took the last time; None if it was never done."""
-        if way() is Way.ROWS or self._shape(stage) is None:
+        if self._shape(stage) is None or way() is Way.ROWS:
             return None
         return self._prices.get(stage.relations)
 
     def derive(self, stage: Stage, ask_round: Callable[[], None]) -> float | None:
         """Bring the stage's NOW to its fixpoint, and say what it cost; None if rows are better: nothing is changed."""
-        asked = way()
-        rules = None if asked is Way.ROWS else self._shape(stage)
-        if rules is None:
+        rules = self._shape(stage)
+        asked = None if rules is None else way()
+        if rules is None or asked is Way.ROWS:
             return None
         is_forced = asked is Way.BITS
         facts = self._read(stage, rules)

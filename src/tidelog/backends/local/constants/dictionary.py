@@ -47,7 +47,7 @@ _NAMES = ("int", "float", "bool", "string", "term")
 _KINDS |= dict.fromkeys((IRI, BlankNode, Literal), KIND_TERM)
 
 
-_ONLY = {kind: read_only(np.array([kind], np.int8)) for kind in (KIND_STRING, KIND_TERM)}
+_ONLY = {kind: read_only(np.array([kind], np.int8)) for kind in (KIND_INT, KIND_FLOAT, KIND_STRING, KIND_TERM)}
 
 
 class Dictionary(ConstantStore):
@@ -75,6 +75,26 @@ class Dictionary(ConstantStore):
         if not isinstance(column, list):
             return self.encode_arrow(column)
         return self._encode_mixed(column)
+
+    def id_of(self, value: Value) -> int:
+        """The id of one constant, a new one for a new constant."""
+        known = self._cache[type(value)].get(value)
+        if known is not None:
+            return known
+        kind = _KINDS[type(value)]
+        if kind > KIND_FLOAT:
+            return int(self.encode([value])[0])
+        if len(self._cache[type(value)]) > _CACHED:
+            self._cache[type(value)].clear()
+        checked = plain(value)
+        found = int(self.encode_scalars(_ONLY[kind], _bits([checked]))[0])
+        self._cache[type(value)][checked] = found
+        return found
+
+    def number(self, found: int) -> int | float:
+        """The int or float of an id."""
+        payload = self.payloads[found]
+        return int(payload) if self.kinds[found] == KIND_INT else float(payload.view(np.float64))
 
     def lookup(self, values: Sequence[Value] | Column) -> Array:
         """The ids of values, -1 for constants that have none; adds nothing. Safe beside a writer of another thread."""

@@ -103,6 +103,15 @@ class Total(NamedTuple):
         """The members without those of the other."""
         return Total(*map(int.__sub__, self, other))
 
+    def with_one(self, dictionary: Dictionary, constant: int, sign: int) -> Total:
+        """The members with one more, or one less."""
+        if dictionary.kinds[constant] != KIND_INT:
+            return self.plus(_one(dictionary, constant, sign))
+        members, floats, strangers, terms, whole, rounding, units = self
+        value = int(dictionary.payloads[constant])
+        gained = int(float(value)) - value
+        return Total(members + sign, floats, strangers, terms, whole + sign * value, rounding + sign * gained, units)
+
     def result(self, function: str) -> Value | None:
         """The count, sum or mean of some members; None if it has no value."""
         if function == "count":

@@ -25,7 +25,7 @@ from tidelog.backends.local.joins.row_lookups import distinct_rows, lookup
 from tidelog.backends.local.joins.runner import with_columns
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.facts import NOTHING, LocalFacts
-from tidelog.backends.local.relations.ledgers import Ledger, ledger
+from tidelog.backends.local.relations.ledgers import Ledger, Place, ledger
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.planning.lowered import GroupRule
 from tidelog.planning.views import ANY, NO_MARKS, NOW, OLD, Mark, View
@@ -57,7 +57,7 @@ class Groups:
         """What was changed stays. After an interrupt inside it, call it again."""
         for _, _, one in self._changed:
             one.settle()
-            one.known = one.fresh
+            one.known, one.known_at = one.fresh, one.fresh_at
         self._changed = []
 
     def undo(self) -> None:
@@ -113,12 +113,13 @@ class Groups:
         result, lacking = relation(rule.relation, rule.group + 1), relation(rule.lacking, rule.group)
         if changed is None:
             return NOTHING, NOTHING, 0
-        table = body.rows.take(changed, axis=0)
         ledgers = self._ledgers.get(rule.relation) if against is OLD else None
         if ledgers and len(changed) == 1:
-            single = self._of_one(rule, table[0].tolist(), int(body.marks[changed[0]]), (result, lacking))
+            row = changed[0]
+            single = self._of_one(rule, body.rows[row].tolist(), int(body.marks[row]), (result, lacking))
             if single is not None:
                 return *single, 1
+        table = body.rows.take(changed, axis=0)
         groups = distinct_rows(table[:, : rule.group])
         task = _Regrouping(rule, body, (result, lacking), groups, table, changed, against)
         if ledgers:
@@ -143,14 +144,18 @@ class Groups:
             return None
         before, sign = one.nbytes, bool(marks & _NOW) - bool(marks & _OLD)
         self._changed.append((rule.relation, key, one))
-        if not one.change(np.array(fact[-1:], np.int32), np.array([sign], np.int8)):
+        if not one.change_one(fact[-1], sign):
             self._drop(rule.relation, key)
             return None
         self.nbytes += one.nbytes - before
-        one.fresh = one.result()
+        one.fresh, one.fresh_at = one.result(), one.known_at
         if one.fresh == one.known:
             return NOTHING, NOTHING
-        return _fact(key, one.fresh, relations, None), _fact(key, one.known, relations, OLD)
+        gone = _fact(key, one.known, relations, OLD, one.known_at)
+        come = _fact(key, one.fresh, relations, None)
+        [(name, rows)] = come.parts.items()
+        one.fresh_at = int(rows[0]), relations[name != rule.relation].epoch
+        return come, gone
 
     def _from_ledgers(self, task: _Regrouping) -> None:
         """Let the ledgers of the groups take the changes in; one that would cost more than reading is given up."""
@@ -162,7 +167,7 @@ class Groups:
             if is_worth_it and one.change(task.values(chosen), task.signs(chosen)) and one.members * _FEW >= _LARGE:
                 self._changed.append((name, key, one))
                 self.nbytes += one.nbytes - before
-                one.fresh = one.result()
+                one.fresh, one.fresh_at = one.result(), None
                 task.before[number], task.after[number] = one.known, one.fresh
             else:
                 self._drop(name, key)
@@ -307,10 +312,14 @@ class _Regrouping:
         return found
 
 
-def _fact(key: Key, found: int, relations: tuple[Relation, Relation], view: View | None) -> LocalFacts:
-    """The fact of a group's result, or that it has none: stored, or found in a view."""
+def _fact(
+    key: Key, found: int, relations: tuple[Relation, Relation], view: View | None, at: Place | None = None
+) -> LocalFacts:
+    """The fact of a group's result, or that it has none: stored, or found in a view unless its place is known."""
     has_value = found != functions.NO_VALUE
     relation, values = (relations[0], (*key, found)) if has_value else (relations[1], key or (0,))
+    if at is not None and at[1] == relation.epoch:
+        return LocalFacts({relation.name: np.array(at[:1], np.int32)})
     return LocalFacts({relation.name: _stored(relation, np.array([values], np.int32), view)})
 
 

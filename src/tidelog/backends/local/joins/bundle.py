@@ -229,6 +229,11 @@ class Bundle:
         return frozenset(name for executable in self._scanning for name in executable.scans)
 
     @property
+    def is_small(self) -> bool:
+        """Whether all relations that the programs look into have few rows."""
+        return all(relation.count <= MOST_DRIVING for relation in self._relations)
+
+    @property
     def latch(self) -> AbstractContextManager[object]:
         """What to hold from `ready` until the programs have run: constants may be added, and must not move."""
         return _NO_LATCH if self._dictionary is None else self._dictionary.latch

@@ -153,6 +153,16 @@ class Preparation:
             self._alive.append(matching)
         return found
 
+    def whole(self, matching: Matching) -> Crew:
+        """The executables of all rules that start from nothing."""
+        key = ("", Driver.NOTHING, id(matching))
+        found = self._crews.get(key)
+        if found is None:
+            everyone = [self.executable(rule, Driver.NOTHING, None, matching) for rule in self.stage.rules]
+            found = self._crews[key] = Crew.of(everyone)
+            self._alive.append(matching)
+        return found
+
     def rivals(self, relation: str, matching: Matching) -> Crew | None:
         """As the crew of heads, but with other orders of joins; None if no rule has another order."""
         key = (relation, matching)

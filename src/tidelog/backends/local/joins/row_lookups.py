@@ -110,9 +110,9 @@ def lookup(
     loads = np.array([(column, 1 + column, machine.BIND) for column in range(width)], np.int64)
     registers, cursors = np.zeros(2 + width, np.int64), np.zeros(2, np.int64)
     state = np.array(machine.START, np.int64)
-    chosen, pieces = np.array([0, 1 + width], np.int64), [np.empty((0, 2), np.int32)]
+    chosen, pieces, room = np.array([0, 1 + width], np.int64), list[Array](), min(_CHUNK, 256 + 4 * len(groups))
     while state[machine.POSITION] < len(groups):
-        table = np.empty((_CHUNK, 2), np.int32)
+        table, room = np.empty((room, 2), np.int32), _CHUNK
         written = machine.run(
             groups,
             loads,
@@ -127,5 +127,5 @@ def lookup(
             table,
         )
         pieces.append(table[:written])
-    found = np.concatenate(pieces)
+    found = pieces[0] if len(pieces) == 1 else np.concatenate([np.empty((0, 2), np.int32), *pieces])
     return np.ascontiguousarray(found[:, 1]), np.ascontiguousarray(found[:, 0])

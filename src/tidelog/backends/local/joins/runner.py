@@ -9,7 +9,7 @@ Never     : no facts are stored here, and no plan is chosen.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -29,6 +29,8 @@ from tidelog.planning.views import ANY, NO_MARKS, Mark, Matching, View
 
 _MANY_FACTS, _SAMPLE = 4096, 64
 """From how many facts on orders of joins race, and over how many of them."""
+_SPREAD, _LEAST_ROOM = 4, 1 << 16
+"""Heads that are only looked at may be this many times as many as the facts they come from, and always a few."""
 Sink = Callable[[LoweredRule, Array], None]
 """Takes the heads that a rule derives, a chunk at a time."""
 
@@ -65,6 +67,34 @@ class Runner:
                 sink(rule, with_columns(table))
         if derived:
             self.derivations[rule.key, phase] += derived
+
+    def run_all(
+        self, prepared: Preparation, rules: Sequence[LoweredRule], matching: Matching, phase: str, sink: Sink
+    ) -> None:
+        """The heads of all instances of some rules: of small relations at once, of large ones rule by rule."""
+        crew = prepared.whole(matching) if rules is prepared.stage.rules else None
+        if crew is not None and crew.bundle is not None and crew.bundle.is_small:
+            self.run(crew, NO_DRIVER, phase, sink)
+            return
+        executables = [prepared.executable(rule, Driver.NOTHING, None, matching) for rule in rules]
+        for executable in [executable for executable in executables if not executable.is_futile()]:
+            self.feed(executable, NO_DRIVER, phase, sink)
+
+    def tables(self, prepared: Preparation, matching: Matching) -> list[Array] | None:
+        """The heads of each rule of a stage, neither stored nor counted; None if a rule has far more than it reads."""
+        found = []
+        for rule in prepared.stage.rules:
+            executable = prepared.executable(rule, Driver.NOTHING, None, matching)
+            parts, room = [np.empty((0, len(rule.head.terms)), np.int32)], _LEAST_ROOM
+            room += _SPREAD * sum(relation.count for relation in executable.relations)
+            source = iter(()) if executable.is_futile() else executable.heads(NO_DRIVER)
+            for table in under_budget(self.ask_budget, source):
+                parts.append(table)
+                room -= len(table)
+                if room < 0:
+                    return None
+            found.append(np.concatenate(parts))
+        return found
 
     def proved(self, crew: Crew, driving: Array, phase: str) -> Array:
         """Which of the rows are the head of an instance."""

@@ -26,6 +26,8 @@ from tidelog.language import partial
 from tidelog.language.terms import Value
 
 _LEAST_EMPTY = 1024
+Place = tuple[int, int]
+"""The number of a row, and the epoch of its relation in which it is that."""
 
 
 class Ledger(ABC):
@@ -37,6 +39,10 @@ class Ledger(ABC):
     """The constant that was the aggregate at the last commit; NO_VALUE if it had no value."""
     fresh: int
     """The constant that it is now."""
+    known_at: Place | None = None
+    """Where the fact with the known constant is stored, if that is remembered."""
+    fresh_at: Place | None = None
+    """The same for the fresh one."""
 
     @property
     @abstractmethod
@@ -46,6 +52,10 @@ class Ledger(ABC):
     @abstractmethod
     def change(self, ids: Array, signs: Array) -> bool:
         """Take members in (+1) and out (-1); False if the ledger cannot be used any more."""
+
+    @abstractmethod
+    def change_one(self, constant: int, sign: int) -> bool:
+        """As `change`, for a single member: without arrays."""
 
     @abstractmethod
     def result(self) -> int:
@@ -93,6 +103,14 @@ class Sums(Ledger):
         self._total = self._total.plus(change)
         return not self._total.terms
 
+    def change_one(self, constant: int, sign: int) -> bool:
+        """Take one member in or out."""
+        if self._function == "count":
+            self._total = Total(self._total.members + sign)
+            return True
+        self._total = self._total.with_one(self._dictionary, constant, sign)
+        return not self._total.terms
+
     def result(self) -> int:
         """The aggregate as a constant."""
         return _id(self._dictionary, self._total.result(self._function))
@@ -119,22 +137,24 @@ class Ordering(Ledger):
 
     def __init__(self, function: str, dictionary: Dictionary) -> None:
         self._function, self._dictionary = function, dictionary
-        self._kinds = np.zeros(KIND_TERM + 1, np.int64)
+        self._kinds, self._size = [0] * (KIND_TERM + 1), 0
         self._nodes = np.empty((0, kernels.COLUMNS), np.int32)
         self._header = np.array([-1, 0, 0], np.int64)
         self._path, self._sides = np.empty(kernels.DEPTH, np.int64), np.empty(kernels.DEPTH, np.int64)
         self._changes: list[tuple[Array, Array]] = []
+        self._id, self._sign = np.empty(1, np.int32), np.empty(1, np.int8)
+        self._one = read_only(self._id), read_only(self._sign)
         self.known = self.fresh = NO_VALUE
 
     @property
     def members(self) -> int:
         """How many there are now."""
-        return int(self._kinds.sum())
+        return self._size
 
     def open(self, ids: Array, came: Array, signs: Array) -> bool:
         """Begin with all members, of which some came or went since the last version."""
         kinds = self._dictionary.kinds[ids]
-        self._kinds = np.bincount(kinds, minlength=KIND_TERM + 1)
+        self._kinds, self._size = np.bincount(kinds, minlength=KIND_TERM + 1).tolist(), len(ids)
         self._changes = [(came, signs)]
         if self._kinds[KIND_TERM] or (self._dictionary.kinds[came] == KIND_TERM).any():
             return False
@@ -145,16 +165,25 @@ class Ordering(Ledger):
         self._changes.append((ids, signs))
         return self._apply(ids, signs)
 
+    def change_one(self, constant: int, sign: int) -> bool:
+        """Take one member in or out."""
+        self._id[0], self._sign[0] = constant, sign
+        self._changes.append((self._id.copy(), self._sign.copy()))
+        kind = int(self._dictionary.kinds[constant])
+        self._kinds[kind] += sign
+        self._size += sign
+        return kind != KIND_TERM and self._make_room(1) and self._entered(*self._one)
+
     def result(self) -> int:
         """The aggregate as a constant."""
-        size = self.members
+        size, d = self._size, self._dictionary
+        numbers = self._kinds[KIND_INT] + self._kinds[KIND_FLOAT]
         if self._function == "median":
-            if self._kinds[: KIND_FLOAT + 1].sum() < size:
+            if numbers < size:
                 return NO_VALUE
-            middle = np.array([self._at((size - 1) // 2), self._at(size // 2)])
-            return _id(self._dictionary, partial.aggregate("median", self._dictionary.decode(middle)))
-        numbers = int(self._kinds[KIND_INT] + self._kinds[KIND_FLOAT])
-        if size not in (numbers, *self._kinds[KIND_FLOAT + 1 : KIND_STRING + 1].tolist()):
+            middle = [d.number(self._at(place)) for place in ((size - 1) // 2, size // 2)]
+            return _id(d, partial.aggregate("median", middle))
+        if size not in (numbers, *self._kinds[KIND_FLOAT + 1 : KIND_STRING + 1]):
             return NO_VALUE  # numbers, bools and strings have no order among each other
         return self._at(0) if self._function == "min" else self._greatest(size)
 
@@ -189,23 +218,36 @@ class Ordering(Ledger):
         return int(self._nodes[kernels.at_place(self._nodes, self._header, place), kernels.KEY])
 
     def _apply(self, ids: Array, signs: Array) -> bool:
-        header, d = self._header, self._dictionary
-        if header[kernels.EMPTY] > _LEAST_EMPTY and 2 * header[kernels.EMPTY] > header[kernels.NODES]:
-            used = self._nodes[: header[kernels.NODES]]
-            used = used[used[:, kernels.MEMBERS] > 0]
-            if not self._build(used[:, kernels.KEY].copy(), used[:, kernels.MEMBERS].copy()):
+        kinds = self._dictionary.kinds[ids]
+        changes = np.bincount(kinds, signs, KIND_TERM + 1).astype(np.int64).tolist()
+        self._kinds = list(map(int.__add__, self._kinds, changes))
+        self._size += sum(changes)
+        if (kinds == KIND_TERM).any() or not self._make_room(len(ids)):
+            return False
+        return self._entered(read_only(ids), read_only(signs))
+
+    def _entered(self, ids: Array, signs: Array) -> bool:
+        d = self._dictionary
+        return bool(
+            kernels.add(
+                self._nodes, self._header, ids, signs, d.kinds, d.payloads, d.heap, d.offsets, self._path, self._sides
+            )
+        )
+
+    def _make_room(self, more: int) -> bool:
+        """Have nodes for that many further constants; False if the tree cannot be built anew without empty ones."""
+        used, empty = int(self._header[kernels.NODES]), int(self._header[kernels.EMPTY])
+        if empty > _LEAST_EMPTY and 2 * empty > used:
+            kept = self._nodes[:used]
+            kept = kept[kept[:, kernels.MEMBERS] > 0]
+            if not self._build(kept[:, kernels.KEY].copy(), kept[:, kernels.MEMBERS].copy()):
                 return False
-        needed = int(self._header[kernels.NODES]) + len(ids)
-        if needed > len(self._nodes):
-            larger = np.empty((needed * 3 // 2, kernels.COLUMNS), np.int32)
+            used = int(self._header[kernels.NODES])
+        if used + more > len(self._nodes):
+            larger = np.empty(((used + more) * 3 // 2, kernels.COLUMNS), np.int32)
             larger[: len(self._nodes)] = self._nodes
             self._nodes = larger
-        kinds = d.kinds[ids]
-        np.add.at(self._kinds, kinds, signs)
-        return not (kinds == KIND_TERM).any() and kernels.add(
-            self._nodes, self._header, read_only(ids), read_only(signs), d.kinds, d.payloads, d.heap, d.offsets,
-            self._path, self._sides,
-        )  # fmt: skip
+        return True
 
     def _build(self, ids: Array, counts: Array) -> bool:
         """A tree of distinct constants."""
@@ -232,4 +274,4 @@ def ledger(function: str, dictionary: Dictionary) -> Sums | Ordering:
 
 
 def _id(dictionary: Dictionary, value: Value | None) -> int:
-    return NO_VALUE if value is None else int(dictionary.encode([value])[0])
+    return NO_VALUE if value is None else dictionary.id_of(value)
