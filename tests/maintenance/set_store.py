@@ -44,7 +44,7 @@ class Filtered:
 class SetStore:
     """Facts with marks, counts and ranks in dictionaries."""
 
-    prices, journeys, bulk, at_once, keeps_rewrites = LOCAL_PRICES, 0, None, None, True
+    prices, journeys, bulk, at_once, best_values, keeps_rewrites = LOCAL_PRICES, 0, None, None, None, True
 
     def __init__(self, *, record: bool = False) -> None:
         self.stored = FactSet()

@@ -8,20 +8,24 @@ Source     : the fixpoint is that of Ross, Sagiv 1992; deletion is DRed's, with 
 Invariant  : afterwards every best value is the best of its group's members, and every fact follows from the best
              values: the least fixpoint in the order of values. That needs monotone rules (analysis/optima.py). Where
              a better value has no sum, because it overflows, groups fall back on their other members.
-Cost       : grows with the instances that contain a value which is replaced, taken away or new.
+Cost       : grows with the instances that contain a value which is replaced, taken away or new. Where that is much, the
+             store is asked for the values that all this comes to (`BestValues`), and only these are derived.
 Departures : a deletion follows best values only if the component is strict, because then a best value stands on best
              values. In another component, and when rules of it change, everything is derived anew.
 """
 
 from __future__ import annotations
 
+from math import inf
+
 from tidelog.errors import BudgetError, EvaluationError
-from tidelog.maintenance.dred import DRed
+from tidelog.maintenance.dred import DOOMED, DRed
 from tidelog.maintenance.rounds import sweep
 from tidelog.maintenance.seminaive import ABSENT, DRIVING, FRESH, PASSING, first_round
 from tidelog.maintenance.store import F
 from tidelog.maintenance.task import Strategy, Task
-from tidelog.maintenance.versions import GAINED_ABOVE, NEW_VERSION, UNCHANGED
+from tidelog.maintenance.versions import GAINED_ABOVE, LOST, LOST_ABOVE, NEW_VERSION, UNCHANGED
+from tidelog.planning.value_steps import ValueSteps
 from tidelog.planning.views import NOW, Mark, Matching, View
 
 REPLACED = Mark.DISPROVED
@@ -30,6 +34,9 @@ _CURRENT = View(Mark.NOW, REPLACED)
 _GAINED = Matching(View(Mark.NOW, REPLACED | Mark.DELTA), _CURRENT, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
 _STOOD = Matching(View(Mark.NOW, Mark.DELTA), NOW, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
 _FALLING = View(Mark.NOW, Mark.EXPLICIT | Mark.DELTA | Mark.NEXT)
+_ROUND, _BELOW = 32, 16
+"""To find best values from the best on (`improved`) reads everything below the stage. It takes as long as rounds that
+are driven by one in 16 of these facts, if a round costs as much as 32 more (`python -m benchmarks.roads`)."""
 _SLACK = 64
 """Rounds that a component may take beyond what its groups explain."""
 
@@ -46,11 +53,12 @@ class Optima(Strategy):
         """Take away what may not hold, improve until nothing gets better, and clear up."""
         store, linked = task.store, task.linked
         if self._anew or (linked.loses and not task.stage.is_strict):
-            touched, found = self._start_over(task)
+            (touched, found), lost = self._start_over(task), store.nothing()
         else:
-            touched, found = self._go_on(task, linked)
+            touched, found, lost = self._go_on(task, linked)
         for _ in range(_SLACK):
-            touched, found = self._clear_up(task, self._improve(task, touched, found)), store.nothing()
+            touched = self._clear_up(task, self._improve(task, touched, found, lost))
+            found = lost = store.nothing()
             if not touched:
                 break
         else:
@@ -70,10 +78,12 @@ class Optima(Strategy):
         task.round()
         return explicit, store.evaluate(task.stage, task.stage.rules, NEW_VERSION, FRESH, Mark.NEXT, "evaluate")
 
-    def _go_on(self, task: Task[F], linked: Task[F]) -> tuple[F, F]:
-        """From the last version on: the facts that went or came at once, and what follows from these in one round."""
+    def _go_on(self, task: Task[F], linked: Task[F]) -> tuple[F, F, F]:
+        """From the last version on: the facts that went or came at once, what follows from these in one round, and the
+        best values that went.
+        """
         store = task.store
-        gone = DRed().overdelete(linked) if linked.loses else store.nothing()
+        gone = self._overdelete(linked, task.scheduled.value_steps) if linked.loses else store.nothing()
         derived = store.of(gone, {rule.head.relation for rule in task.stage.rules})  # best values have no rule
         rederived = store.supported(task.stage, derived, UNCHANGED, "rederive") if derived else derived
         task.counters.add("overdeleted", len(gone))
@@ -82,22 +92,48 @@ class Optima(Strategy):
         store.mark(seeds, add=DRIVING)
         found = first_round(task, seeds, Mark.NEXT)
         store.mark(seeds, remove=Mark.DELTA)
-        return store.union([gone, seeds]), found
+        return store.union([gone, seeds]), found, store.of(gone, [group.relation for group in task.stage.groups])
 
-    def _improve(self, task: Task[F], touched: F, found: F) -> F:
+    def _overdelete(self, task: Task[F], steps: ValueSteps | None) -> F:
+        """As DRed, in the linked stage; where a store can, all best values that stand on others are found at once."""
+        store, nothing = task.store, task.store.nothing()
+        if steps is None or store.best_values is None:
+            return DRed().overdelete(task)
+        going = task.doubtful(DOOMED, Mark.DELTA, "overdelete")
+        driving, blocking = store.union([task.losing[0], going]), task.losing[1]
+        everything, matching = [going], LOST
+        while driving or blocking:
+            task.round(len(driving))
+            heads = store.derive(task.surviving, driving, blocking, matching, DOOMED, Mark.NEXT, "overdelete")
+            store.mark(going, remove=Mark.NOW | Mark.DELTA)
+            best, offer = store.of(heads, [steps.group.relation]), store.best_values
+            more = offer.standing(steps, best, DOOMED, Mark.NEXT) if best and offer is not None else None
+            going = heads if more is None else store.union([heads, more], disjoint=True)
+            store.mark(going, add=Mark.DELTA, remove=Mark.NEXT)
+            everything.append(going)
+            driving, blocking, matching = going, nothing, LOST_ABOVE
+        return store.union(everything, disjoint=True)
+
+    def _improve(self, task: Task[F], touched: F, found: F, lost: F) -> F:
         """Derive round by round until no value gets better; the values that were replaced."""
         store, nothing = task.store, task.store.nothing()
-        replaced, rounds = [nothing], 0
+        replaced, rounds, spent, price = [nothing], 0, 0, _price(task)
+        region = lost if 1 < len(lost) < price < inf else nothing
         groups = sum(store.size(group.relation) for group in task.stage.groups)
         most = 1 if task.stage.is_strict else 2  # a bound such as min(c, 3) may help a group once more
         while True:
             store.mark(found, add=DRIVING, remove=Mark.NEXT)
             better, worse = self._regroup(task, store.union([touched, found]))
-            driving, touched = store.union([found, better], disjoint=True), nothing
             replaced.append(worse)
+            if better and (region or spent >= price):
+                better, worse = self._best_first(task, better, region)
+                replaced.append(worse)
+                region, price = nothing, price if region else inf
+            driving, touched = store.union([found, better], disjoint=True), nothing
             if not driving:
                 return store.union(replaced)
             groups, rounds = groups + len(better) - len(worse), rounds + 1
+            spent += _ROUND + len(driving)
             if task.stage.is_bounded and rounds > _SLACK + most * (groups + 1) * len(task.stage.relations):
                 raise BudgetError.of(
                     "E409",
@@ -130,6 +166,19 @@ class Optima(Strategy):
             went.append(worse)
         return store.union(came), store.union(went)
 
+    def _best_first(self, task: Task[F], better: F, region: F) -> tuple[F, F]:
+        """The best values that the better ones lead to, these included, and what they replace: in the groups of the
+        region, or everywhere.
+        """
+        store, steps, offer = task.store, task.scheduled.value_steps, task.store.best_values
+        found = None if steps is None or offer is None else offer.improved(steps, better, _CURRENT, region)
+        if found is None:
+            return better, store.nothing()
+        came, worse = found
+        store.mark(worse, add=REPLACED, remove=Mark.DELTA)
+        store.mark(came, add=DRIVING)
+        return store.restrict(store.union([better, came]), _CURRENT), worse
+
     def _clear_up(self, task: Task[F], replaced: F) -> F:
         """Take away what stood on replaced values only; members of groups whose best value has lost its last one."""
         store, going, fallen = task.store, replaced, [task.store.nothing()]
@@ -156,3 +205,11 @@ class Optima(Strategy):
         best = store.derive(links, lost, store.nothing(), _STOOD, _CURRENT, Mark.CHECKED, "overdelete")
         store.mark(best, remove=Mark.CHECKED)
         return bool(best) and len(store.supported(links, best, NEW_VERSION, "rederive")) < len(best)
+
+
+def _price(task: Task[F]) -> float:
+    """How much rounds may spend before the store is asked to find best values by itself: nothing for the first ones."""
+    if task.scheduled.value_steps is None or task.store.best_values is None:
+        return inf
+    is_first = not any(task.store.size(group.relation) for group in task.stage.groups)
+    return 0 if is_first else sum(map(task.store.size, task.scheduled.positive)) / _BELOW

@@ -18,6 +18,7 @@ from itertools import filterfalse
 from tidelog.language.terms import Atom, Negation, Rule
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage, is_hidden
 from tidelog.planning.rewrites import wired
+from tidelog.planning.value_steps import ValueSteps, value_steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +57,11 @@ class Scheduled:
     def linked(self) -> Scheduled:
         """The stage with a rule from members to best values in the place of each group rule (maintenance/optima.py)."""
         return Scheduled.of(self.stage.linked)
+
+    @cached_property
+    def value_steps(self) -> ValueSteps | None:
+        """How one best value of the stage gives others, if its rules have that shape."""
+        return value_steps(self.stage)
 
     @cached_property
     def literals(self) -> int:

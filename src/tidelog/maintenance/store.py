@@ -2,7 +2,7 @@
 
 What      : a protocol of coarse calls, each over all the rules of a stage at once; a strategy is a schedule of such
             calls and knows nothing else: no array, no DataFrame, no file. What only some stores can do is an offer
-            that a store may decline: `several_rounds`, `bulk` and `at_once` may answer None.
+            that a store may decline: `several_rounds`, `best_values`, `bulk` and `at_once` may answer None.
 Idea      : docs/decisions/0004; facts are referred to by opaque `Facts`, sets of facts are marks (planning/views.py).
 Invariant : one call is at most one Spark job, or a handful of compiled loops; its cost follows what it touches.
 Contract  : 1. `derive` finds the head of every rule instance with a driving fact, and no instance twice; `count` finds
@@ -29,6 +29,7 @@ from typing import Protocol, TypeVar
 
 from tidelog.maintenance.prices import Prices
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
+from tidelog.planning.value_steps import ValueSteps
 from tidelog.planning.views import NO_MARKS, OLD, Mark, Matching, View
 
 
@@ -94,6 +95,25 @@ class StagesAtOnce(Protocol):
         """
 
 
+class BestValues(Protocol[F]):
+    """What finds best values of a recursion through `min` or `max` step by step, without a round for every step.
+
+    Both calls may be declined with None: then nothing was changed, and rounds have to do it.
+    """
+
+    def improved(self, steps: ValueSteps, better: F, current: View, within: F) -> tuple[F, F] | None:
+        """What best values come to, given those that are new: those that come, and those in the view `current` that
+        they replace. Each that comes follows by steps from one of the `better` ones, which are in the view, too. Both
+        results carry no new marks. If there are facts in `within`, only their groups are looked at, none of which has a
+        value in the view unless it is one of the better ones.
+        """
+
+    def standing(self, steps: ValueSteps, lost: F, heads: View, add: Mark) -> F | None:
+        """The best values in the view `heads` that stand on lost ones, step by step over what has not changed below;
+        they get the marks, which the view should exclude.
+        """
+
+
 class Store(Protocol[F]):
     """What a backend offers to strategies."""
 
@@ -115,6 +135,10 @@ class Store(Protocol[F]):
     @property
     def at_once(self) -> StagesAtOnce | None:
         """What derives stages of some shapes at once; None where nothing does."""
+
+    @property
+    def best_values(self) -> BestValues[F] | None:
+        """What finds best values without rounds; None where nothing does."""
 
     # -- transactions ----------------------------------------------------------------------------------------------
 

@@ -16,9 +16,10 @@ from tidelog.backends.local.bits.at_once import BitStages
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins import calls
 from tidelog.backends.local.joins.aggregates import Groups
+from tidelog.backends.local.joins.best_first import BestFirst
 from tidelog.backends.local.joins.bundle import MOST_DRIVING
 from tidelog.backends.local.joins.executable import Executable
-from tidelog.backends.local.joins.preparation import NO_DRIVER, Preparation
+from tidelog.backends.local.joins.preparation import Preparation
 from tidelog.backends.local.joins.runner import Runner, Sink, with_columns
 from tidelog.backends.local.joins.sweep import sweep
 from tidelog.backends.local.kernels.compiled import Array
@@ -59,6 +60,7 @@ class LocalStore:
         self.bits = BitStages(self.relations, self.relation, self.dictionary, self.derivations)
         self.prepared: dict[int, Preparation] = {}
         self.counted, self.groups = Counted(), Groups(self.dictionary)
+        self._best = BestFirst(self._preparation, self._runner, self.relations, self.dictionary)
 
     # -- for the engine --------------------------------------------------------------------------------------------
 
@@ -75,6 +77,11 @@ class LocalStore:
     def at_once(self) -> StagesAtOnce | None:
         """Stages of rules over pairs are derived in bits, where all facts are here."""
         return None if self._supply.is_partial else self.bits
+
+    @property
+    def best_values(self) -> BestFirst | None:
+        """Best values are found step by step, where all facts are here."""
+        return None if self._supply.is_partial else self._best
 
     @property
     def published(self) -> Mapping[str, Relation]:
@@ -250,8 +257,7 @@ class LocalStore:
         if self._supply.is_partial:
             self._announce_all(stage, rules, matching)
         found: dict[str, list[Array]] = {}
-        for executable in self._preparation(stage).from_nothing(rules, matching):
-            self._runner.feed(executable, NO_DRIVER, phase, self._collector(found, heads, add))
+        self._runner.run_all(self._preparation(stage), rules, matching, phase, self._collector(found, heads, add))
         return gather(found)
 
     def supported(self, stage: Stage, facts: LocalFacts, matching: Matching, phase: str) -> LocalFacts:
@@ -306,13 +312,7 @@ class LocalStore:
         return not self._supply.is_partial
 
     def count(
-        self,
-        stage: Stage,
-        driving: LocalFacts,
-        blocking: LocalFacts,
-        matching: Matching,
-        sign: int,
-        phase: str,
+        self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching, sign: int, phase: str
     ) -> LocalFacts:
         """As `derive`, but adds `sign` to the head's count in the instance's round, once per instance."""
         if self._supply.is_partial:

@@ -67,7 +67,7 @@ Facts = LocalFacts | SparkFacts
 class SparkStore:
     """Facts on Spark."""
 
-    prices, at_once = SPARK_PRICES, None
+    prices, at_once, best_values = SPARK_PRICES, None, None
     keeps_rewrites = False
     """What the driver holds is written with every commit, and rewrites are no part of a version."""
 
