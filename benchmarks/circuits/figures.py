@@ -69,4 +69,5 @@ def _published(panel: Axes, figures: Mapping[str, float], width: int) -> None:
     """Lines for what the paper says, each with its words."""
     for words, height in figures.items():
         panel.axhline(height, color="#555555", linestyle="--", linewidth=0.8)
-        panel.text(width - 0.5, height, words, fontsize=6, ha="right", va="bottom", color="#555555")
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+        panel.text(width - 0.5, height * 1.04, words, fontsize=6, ha="right", va="bottom", color="#333333", bbox=box)
