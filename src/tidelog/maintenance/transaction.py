@@ -302,20 +302,26 @@ class _Run(Generic[F]):
         return task
 
     def _regroup(self, group: GroupRule) -> None:
-        """Aggregates are the same for every strategy: only the groups of changed facts are looked at."""
+        """Aggregates are the same for every strategy: only the groups of changed facts are looked at.
+
+        What has changed is known already. Only where facts may be large are marks asked again: a change that is large
+        may have turned out to be small, and a store says so when it is asked.
+        """
         store, body, known = self.store, group.body_relation, self.outcome
         if group.relation in self.rules.new_groups:
             changed = store.select([body], NOW)
-        else:
+        elif self.bulk is None:
             changed = store.union([facts[body] for facts in (known.inserted, known.deleted) if body in facts])
+        else:
+            changed = store.union([store.touched([body], INSERTED), store.touched([body], DELETED)])
         insert, delete = store.regroup(group, changed, "group")
         store.mark(insert, add=Mark.NOW)
         store.mark(delete, remove=Mark.NOW)
-        lacks, lacked = (store.of(facts, [group.lacking]) for facts in (insert, delete))
-        if lacks or lacked:
-            self._note(group.lacking, lacks, lacked)
-            insert, delete = (store.of(facts, [group.relation]) for facts in (insert, delete))
-        self._note(group.relation, insert, delete)
+        if self.bulk is not None or store.of(insert, [group.lacking]) or store.of(delete, [group.lacking]):
+            self._changed(group.relation)
+            self._changed(group.lacking)
+        else:
+            self._note(group.relation, insert, delete)
 
     def _changed(self, relation: str) -> None:
         """Note a relation's net change as its marks tell it."""
