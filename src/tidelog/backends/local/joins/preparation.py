@@ -159,7 +159,9 @@ class Preparation:
         found = self._crews.get(key)
         if found is None:
             everyone = [self.executable(rule, Driver.NOTHING, None, matching) for rule in self.stage.rules]
-            found = self._crews[key] = Crew.of(everyone)
+            simple = [one for one in everyone if one.is_simple]  # room for new constants follows the driving facts
+            others = [one for one in everyone if not one.is_simple]
+            found = self._crews[key] = Crew(Bundle([*simple]) if simple else None, others, everyone)
             self._alive.append(matching)
         return found
 

@@ -72,12 +72,13 @@ class Runner:
         self, prepared: Preparation, rules: Sequence[LoweredRule], matching: Matching, phase: str, sink: Sink
     ) -> None:
         """The heads of all instances of some rules: of small relations at once, of large ones rule by rule."""
-        crew = prepared.whole(matching) if rules is prepared.stage.rules else None
+        executables = prepared.from_nothing(rules, matching)
+        is_whole = rules is prepared.stage.rules and len(executables) == len(rules)
+        crew = prepared.whole(matching) if is_whole else None
         if crew is not None and crew.bundle is not None and crew.bundle.is_small:
             self.run(crew, NO_DRIVER, phase, sink)
             return
-        executables = [prepared.executable(rule, Driver.NOTHING, None, matching) for rule in rules]
-        for executable in [executable for executable in executables if not executable.is_futile()]:
+        for executable in executables:
             self.feed(executable, NO_DRIVER, phase, sink)
 
     def tables(self, prepared: Preparation, matching: Matching) -> list[Array] | None:
