@@ -5,9 +5,11 @@ Idea      : kernels release the interpreter lock, so plain threads use every cor
             the process when two callers meet, and kills children of a fork. Threads are started for a call and end with
             it: a start takes 30 microseconds, what is worth a call takes milliseconds. So none is left behind, a fork
             copies none, and an engine that has little to do pays nothing.
-Invariant : when `run` returns or raises, its threads have ended. The first failure is raised and stops the others
-            before their next task; so does an interrupt of the caller, who waits for them before it goes on. A second
-            interrupt may end that waiting: `drain` waits again, and is called before anything is undone.
+Invariant : when `run` returns or raises, no thread is at work for it, and none begins a task later. The first failure
+            is raised and stops the others before their next task; so does an interrupt of the caller, who waits for
+            them before it goes on. A second interrupt may end that waiting: `drain` waits again, and is called before
+            anything is undone. An exception that is injected into the caller while it starts a thread may hit the new
+            thread before its first line (CPython knows both by one number then): such a thread is not waited for.
 Never     : no task runs another set of tasks; no task is longer than a bounded kernel call.
 """
 
@@ -17,7 +19,7 @@ import os
 from _thread import start_new_thread
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from itertools import pairwise, repeat
+from itertools import pairwise
 from queue import Empty, SimpleQueue
 from typing import Any, Generic, TypeVar
 
@@ -40,13 +42,13 @@ class _Shift(Generic[T]):
         self.is_stopped = False
         self.process = os.getpid()
         self._tasks = enumerate(tasks)
-        self._started: list[int] = []
-        self._ended: list[None] = []
+        self._begun: list[list[None]] = []
         self._bell: SimpleQueue[None] = SimpleQueue()
 
     def start(self, threads: int) -> None:
-        """Start threads; what is started and what is known to be started change in one step, inside `extend`."""
-        self._started.extend(map(start_new_thread, repeat(self._aside, threads), repeat(())))
+        """Start threads."""
+        for _ in range(threads):
+            start_new_thread(self._aside, ())
 
     def work(self) -> None:
         """Do the tasks that nobody has begun, one after the other."""
@@ -56,19 +58,21 @@ class _Shift(Generic[T]):
             self.answers[at] = task()
 
     def wait(self) -> None:
-        """Return when every thread has ended."""
-        while len(self._ended) < len(self._started):
+        """Return when every thread that has begun has ended; who begins from now on finds nothing to do."""
+        while not all(self._begun):
             with suppress(Empty):
                 self._bell.get(timeout=_PATIENCE)
 
     def _aside(self) -> None:
+        ended: list[None] = []
         try:
+            self._begun.append(ended)
             self.work()
         except BaseException as failure:  # it belongs to the caller
             self.is_stopped = True
             self.failures.append(failure)
         finally:
-            self._ended.append(None)
+            ended.append(None)
             self._bell.put(None)
 
 
