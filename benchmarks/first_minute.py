@@ -94,6 +94,7 @@ def measured(python: str, case: Case, folder: Path) -> tuple[float, float]:
     """Processor seconds and megabytes of one process; its children count as far as it waits for them."""
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels")}
     environment.pop("TIDELOG_KERNELS", None)  # other benchmarks interpret nothing; here that is the question
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installation has its bytecode
     with (folder / "output").open("w+") as output:
         process = subprocess.Popen(
             [python, *case.arguments], cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT
