@@ -58,14 +58,15 @@ def test_random_programs_give_the_same_with_every_number_of_threads(strategy):
 
 
 def test_large_work_gives_the_same_with_every_number_of_threads():
-    """Enough facts to be shared in real life, with a deletion of many."""
+    """Tables of the size that they have in real life, with a deletion of many."""
     edges = np.unique(np.random.default_rng(3).integers(0, 26_000, (20_000, 2)), axis=0)
     said = []
     for threads in (1, 2, 5):
-        engine = Engine(RULES, threads=threads, strategy="dred")
-        engine.apply(insert={"edge": edges})
-        change = engine.apply(delete={"edge": edges[::3]})
-        tables = [engine[name].to_arrow() for name in engine.relations]
+        with sharing(least=1 << 12, chunk=1 << 16):
+            engine = Engine(RULES, threads=threads, strategy="dred")
+            engine.apply(insert={"edge": edges})
+            change = engine.apply(delete={"edge": edges[::3]})
+            tables = [engine[name].to_arrow() for name in engine.relations]
         said.append((tables, change.stats.derivations, change.deleted.total))
     assert said[1] == said[0]
     assert said[2] == said[0]

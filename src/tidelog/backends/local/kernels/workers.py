@@ -27,8 +27,9 @@ from tidelog.backends.local.kernels import interpreting
 
 T = TypeVar("T")
 
-LEAST = 1 << 14
-"""Fewer rows than these are left to one thread: their work takes less than half a millisecond."""
+LEAST = 1 << 20
+"""Fewer rows than these are left to one thread. On two cores sharing 2^14 rows made a closure of many known heads and
+points-to a fifth slower, from 2^20 on nothing was slower (`python -m benchmarks.threads`)."""
 _PATIENCE = 0.01
 """Seconds after which a waiting thread looks again: an interrupt may have swallowed what would have woken it."""
 
