@@ -1,7 +1,8 @@
-"""Give the variables of a rule other names.
+"""Give the variables of a rule other names, or put terms in their place.
 
-What      : one walk over terms and literals that rebuilds them with renamed variables.
-Invariant : everything but the names is kept, places included.
+What      : one walk over terms and literals that rebuilds them with renamed variables. A variable's new name is a text;
+            a term in its stead replaces the variable.
+Invariant : everything but the variables is kept, places included.
 Never     : no decision about which names to give (see printer.py and builder.py).
 """
 
@@ -24,6 +25,9 @@ from tidelog.language.terms import (
     variables,
 )
 
+Names = Mapping[str, str] | Mapping[str, Term]
+"""By the name of a variable: its new name, or what comes to stand in its place."""
+
 
 def rule_variables(rule: Rule) -> Iterator[Variable]:
     """Every occurrence of a variable in a rule: the head's, then the body's, left to right."""
@@ -32,19 +36,19 @@ def rule_variables(rule: Rule) -> Iterator[Variable]:
         yield from variables(literal)
 
 
-def rename_rule(rule: Rule, names: Mapping[str, str]) -> Rule:
+def rename_rule(rule: Rule, names: Names) -> Rule:
     """The rule with the variables renamed; names that are not in the mapping stay."""
     return replace(
         rule, head=rename_atom(rule.head, names), body=tuple(rename_literal(literal, names) for literal in rule.body)
     )
 
 
-def rename_atom(atom: Atom, names: Mapping[str, str]) -> Atom:
+def rename_atom(atom: Atom, names: Names) -> Atom:
     """The atom with its variables renamed."""
     return Atom(atom.relation, tuple(rename_term(term, names) for term in atom.terms), atom.place)
 
 
-def rename_literal(literal: Literal, names: Mapping[str, str]) -> Literal:
+def rename_literal(literal: Literal, names: Names) -> Literal:
     """The literal with its variables renamed, in aggregates' bodies too."""
     match literal:
         case Atom():
@@ -114,11 +118,12 @@ def _fresh(name: str, taken: set[str]) -> str:
     return f"{name}_{number}"
 
 
-def rename_term(term: Term, names: Mapping[str, str]) -> Term:
+def rename_term(term: Term, names: Names) -> Term:
     """The term with its variables renamed."""
     match term:
         case Variable(name=name):
-            return Variable(names.get(name, name), term.place)
+            other = names.get(name, name)
+            return Variable(other, term.place) if isinstance(other, str) else other
         case Constant():
             return term
         case Call(function=function, arguments=arguments):

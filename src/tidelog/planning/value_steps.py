@@ -22,7 +22,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
 
-from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Variable, variables
+from tidelog.language.renaming import rename_atom, rename_literal, rename_term
+from tidelog.language.terms import Aggregate, Atom, Call, Constant, Term, Variable, variables
 from tidelog.planning.lowered import BodyLiteral, GroupRule, LoweredRule, Stage
 
 _MOST_STEPS, _DEEPEST = 16, 8
@@ -135,7 +136,7 @@ class _Unfolding:
         names = {one.name for part in (rule.head, *rule.body) for one in variables(part)}
         fresh: dict[str, Term] = {name: Variable(f"{name} {self._renamed}") for name in names}
         body = tuple(_replaced(literal, fresh) for literal in rule.body)
-        return replace(rule, head=_atom(rule.head, fresh), body=body)
+        return replace(rule, head=rename_atom(rule.head, fresh), body=body)
 
     def _resolved(
         self, kept: tuple[Atom, ...], rest: tuple[BodyLiteral, ...], atom: Atom, other: LoweredRule
@@ -155,9 +156,9 @@ class _Unfolding:
                 raise _OtherShapeError
             elif given != asked:
                 return None
-        bound = {name: _term(term, inside) for name, term in outside.items()}
+        bound = {name: rename_term(term, inside) for name, term in outside.items()}
         body = (*(_replaced(one, bound) for one in rest), *(_replaced(one, inside) for one in other.body))
-        return [_atom(one, bound) for one in kept], body
+        return [rename_atom(one, bound) for one in kept], body
 
 
 def _step(
@@ -198,25 +199,7 @@ def _added(value: Term, cost: Variable) -> tuple[tuple[Term, ...], int]:
     raise _OtherShapeError
 
 
-def _term(term: Term, terms: Mapping[str, Term]) -> Term:
-    match term:
-        case Variable(name=name):
-            return terms.get(name, term)
-        case Constant():
-            return term
-        case Call(function=function, arguments=arguments):
-            return Call(function, tuple(_term(one, terms) for one in arguments), term.place)
-
-
-def _atom(atom: Atom, terms: Mapping[str, Term]) -> Atom:
-    return Atom(atom.relation, tuple(_term(one, terms) for one in atom.terms), atom.place)
-
-
 def _replaced(literal: BodyLiteral, terms: Mapping[str, Term]) -> BodyLiteral:
-    match literal:
-        case Atom():
-            return _atom(literal, terms)
-        case Negation(atom=atom):
-            return Negation(_atom(atom, terms), literal.place)
-        case Comparison(op=op, left=left, right=right):
-            return Comparison(op, _term(left, terms), _term(right, terms), literal.place)
+    replaced = rename_literal(literal, terms)
+    assert not isinstance(replaced, Aggregate)
+    return replaced
