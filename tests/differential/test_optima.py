@@ -15,17 +15,16 @@ from tests.differential.harness import agree
 from tests.differential.optima import draw_optimum_case
 
 
-@pytest.mark.parametrize("first", range(0, 20, 20))
-def test_best_values_agree_with_recomputation(first: int) -> None:
+def test_best_values_agree_with_recomputation() -> None:
     """Facts and changes, after every update of facts and rules."""
     compared: Counter[str] = Counter()
-    for seed in range(first, first + 20):
+    for seed in range(10):
         compared += agree(draw_optimum_case(seed), public_engines(STRATEGIES))
-    assert all(compared[strategy] > 60 for strategy in STRATEGIES)
+    assert all(compared[strategy] > 30 for strategy in STRATEGIES)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("first", range(20, 1200, 20))
+@pytest.mark.parametrize("first", range(10, 1210, 20))
 def test_many_best_values_agree_with_recomputation(first: int) -> None:
     """The same, at length."""
     for seed in range(first, first + 20):

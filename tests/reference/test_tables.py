@@ -21,7 +21,7 @@ def test_table_2_at_size_10_is_equal_for_every_seed_in_every_order(seed, marking
     assert Row("seq", TABLE_2["seq_size10", marking], ours, COUNTERS).broken == ()
 
 
-@pytest.mark.parametrize("marking", [False, True])
+@pytest.mark.parametrize("marking", [pytest.param(False, marks=pytest.mark.long), True])
 @pytest.mark.parametrize(
     ("kind", "stream", "published"),
     [
