@@ -54,14 +54,14 @@ class Gun:
     def __init__(self) -> None:
         self._target = threading.get_ident()
         self._moments: list[tuple[float, bool]] = []
-        self._is_live = False
+        self.is_live = False
         self._armed, self._idle = threading.Event(), threading.Event()
         signal.signal(signal.SIGUSR1, self._raise)
         threading.Thread(target=self._run, daemon=True).start()
 
     def arm(self, moments: list[tuple[float, bool]]) -> None:
         """Fire after each of these delays, by a signal or by an injected exception."""
-        self._moments, self._is_live = moments, True
+        self._moments, self.is_live = moments, True
         self._idle.clear()
         self._armed.set()
 
@@ -74,7 +74,7 @@ class Gun:
                     time.sleep(1e-4)
                 for _ in range(100):  # a shot that is under way arrives
                     time.sleep(0)
-                self._is_live = False
+                self.is_live = False
                 return
             except Hit:
                 continue
@@ -97,7 +97,7 @@ class Gun:
             self._idle.set()
 
     def _raise(self, number: int, frame: object) -> None:
-        if self._is_live:  # a signal may come late on a busy machine; then it hits nothing
+        if self.is_live:  # a signal may come late on a busy machine; then it hits nothing
             raise Hit
 
 
@@ -251,6 +251,8 @@ def _hit(call: Callable[[], object], gun: Gun, moments: list[tuple[float, bool]]
         except Hit:
             _guarded(gun.wait)
     except Hit:
+        _guarded(gun.wait)
+    while gun.is_live:  # a hit at its very entrance ended the waiting, and another may be under way
         _guarded(gun.wait)
     return not done
 
