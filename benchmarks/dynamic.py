@@ -1,7 +1,7 @@
 """Updates that arrive while others run: `python -m benchmarks.dynamic`.
 
 What      : large deletions whose opposite arrives after 10, 50 and 90 % of them, deletions of which 10 % come back,
-            urgent updates during bulk work, and what `apply` costs who uses none of it.
+            urgent updates during bulk work, how long a step is, and what `apply` costs who uses none of it.
 Idea      : the deletion alone is measured first; arrivals are placed by its duration. CPU time is compared with what
             was spent until the arrival, and with processing one update after the other. Waiting is wall-clock time.
 Invariant : every case ends in the facts that consecutive processing gives, or the run stops.
@@ -24,6 +24,7 @@ from typing import Any
 import pyarrow as pa
 
 import tidelog as tl
+from tidelog.arrivals.worker import Running
 
 RESULTS = Path(__file__).parent / "results" / "dynamic.json"
 SHARES = (0.1, 0.5, 0.9)
@@ -58,15 +59,35 @@ def cases() -> list[Case]:
         n(x, k) :- node(x), k = count : { three(x, _) }.
     """
     aside = " seen(x) :- alert(x, _), !quiet(x)."
-    dense, wide = graph(1000, 4000, 1), graph(20000, 100000, 3)
-    three = [(colour, x, y) for colour in range(4) for x, y in graph(500, 1800, 10 + colour)]
-    node = {"node": table([(x,) for x in range(20000)])}
+    counted = (
+        coloured
+        + " n(c, x, k) :- e(c, x, _), k = count : { r(c, x, _) }. m(c, s) :- colour(c), s = sum k : { n(c, _, k) }."
+    )
+    dense, wide = graph(1000, 4000, 1), graph(50000, 250000, 3)
+    three = coloured_graph(4)
+    node, colour = {"node": table([(x,) for x in range(50000)])}, {"colour": table([(x,) for x in range(4)])}
     return [
         case("closure, a third of the edges, dred", closure + aside, "dred", "edge", dense),
         case("closure, a third of the edges, bf", closure + aside, "bf", "edge", dense),
         case("three columns, a third, dred", coloured + aside, "dred", "e", three),
+        case("three columns with counts and sums, a third, auto", counted + aside, "auto", "e", three, colour),
         case("hops and counts, a third, auto", hops + aside, "auto", "edge", wide, node),
     ]
+
+
+def bulk_cases() -> list[Case]:
+    """Deletions that take about ten seconds: in one stage, and in two that have nothing to do with each other."""
+    coloured = "r(c, x, y) :- e(c, x, y). r(c, x, z) :- e(c, x, y), r(c, y, z). seen(x) :- alert(x, _), !quiet(x)."
+    small = " p(x, y) :- f(x, y). p(x, z) :- f(x, y), p(y, z)."
+    one = case("ten seconds, three columns, dred", coloured, "dred", "e", coloured_graph(18))
+    two = case("ten seconds beside a small part, dred", coloured + small, "dred", "e", coloured_graph(18))
+    edges = graph(300, 900, 5)
+    two.facts["f"], two.deleted["f"] = table(edges), table(edges[::3])
+    return [one, two]
+
+
+def coloured_graph(colours: int) -> list[tuple[int, int, int]]:
+    return [(colour, x, y) for colour in range(colours) for x, y in graph(500, 1800, 10 + colour)]
 
 
 def case(
@@ -84,14 +105,26 @@ def spent(action: Callable[[], object]) -> tuple[float, float]:
     return time.perf_counter() - wall, time.process_time() - cpu
 
 
-def longest_step(engine: tl.Engine, action: Callable[[], object]) -> float:
-    """The longest time between two looks at what has arrived, from the beginning to the end of an action."""
-    looks = [time.perf_counter()]
-    engine.watcher = lambda _: looks.append(time.perf_counter())
-    action()
-    engine.watcher = None
-    looks.append(time.perf_counter())
-    return max(after - before for before, after in pairwise(looks))
+def steps(action: Callable[[], object]) -> dict[str, float]:
+    """How long it takes from one look at what has arrived to the next, from the beginning to the end of an action."""
+    looks, ask = [(time.perf_counter(), time.process_time())], Running.ask
+
+    def noted(running: Running) -> None:
+        looks.append((time.perf_counter(), time.process_time()))
+        ask(running)
+
+    Running.ask = noted  # type: ignore[method-assign]
+    try:
+        action()
+    finally:
+        Running.ask = ask  # type: ignore[method-assign]
+    looks.append((time.perf_counter(), time.process_time()))
+    wall, cpu = (sorted(after[at] - before[at] for before, after in pairwise(looks)) for at in (0, 1))
+    place = len(wall) * 99 // 100
+    return {
+        "steps": len(wall), "p99 ms": 1e3 * wall[place], "p99 CPU ms": 1e3 * cpu[place], "longest ms": 1e3 * wall[-1],
+        "longest CPU ms": 1e3 * cpu[-1], "over 20 ms": sum(one > 0.02 for one in cpu),
+    }  # fmt: skip
 
 
 def sizes(engine: tl.Engine) -> dict[str, int]:
@@ -101,16 +134,17 @@ def sizes(engine: tl.Engine) -> dict[str, int]:
 def opposites(case: Case) -> dict[str, Any]:
     """The deletion alone, then with its opposite at some moments, then with a tenth of it taken back."""
     engine = tl.Engine(case.rules, strategy=case.strategy)
-    engine.apply(insert=case.facts)
+    loading = steps(lambda: engine.submit(insert=case.facts).result())
     before = sizes(engine)
-    for _ in range(2):  # the first time compiles and plans
-        gap = longest_step(engine, lambda: engine.submit(delete=case.deleted).result())
-        engine.submit(insert=case.deleted).result()
-        wall, cpu = spent(lambda: engine.submit(delete=case.deleted).result())
-        back = spent(lambda: engine.submit(insert=case.deleted).result())[1]
+    engine.submit(delete=case.deleted).result()  # the first time compiles and plans
+    engine.submit(insert=case.deleted).result()
+    deleting = steps(lambda: engine.submit(delete=case.deleted).result())
+    inserting = steps(lambda: engine.submit(insert=case.deleted).result())
+    wall, cpu = spent(lambda: engine.submit(delete=case.deleted).result())
+    back = spent(lambda: engine.submit(insert=case.deleted).result())[1]
     found: dict[str, Any] = {
         "case": case.name, "facts": sum(before.values()), "deletion s": wall, "deletion CPU s": cpu, "back CPU s": back,
-        "longest step s": gap,
+        "loading": loading, "deleting": deleting, "inserting": inserting,
     }  # fmt: skip
     assert sizes(engine) == before
     for share in SHARES:
@@ -154,42 +188,40 @@ def tenth(engine: tl.Engine, case: Case, wall: float) -> dict[str, Any]:
     return found
 
 
-def urgent(case: Case, *, own: bool, rounds: int = 6) -> dict[str, Any]:
+def urgent(case: Case, where: str, each: int) -> dict[str, Any]:
     """One-fact updates during bulk work: how long until they are visible, and how much later the bulk work ends.
 
-    The urgent fact is of the relation that the bulk work changes (`own`), or of another part of the program.
+    The urgent fact is of the relation `where`; `each` of them come during the bulk work, evenly and each when the last
+    one is visible.
     """
     engine = tl.Engine(case.rules, strategy=case.strategy)
-    name, rows = next(iter(case.deleted.items()))
-    columns, seen, delays = rows.num_columns, list[float](), list[float]()
     engine.apply(insert=case.facts)
-    for _ in range(2):
-        alone, _ = spent(lambda: engine.submit(delete=case.deleted).result())
-        engine.submit(insert=case.deleted).result()
-    rng = random.Random(2)
-    for number in range(rounds):
-        started = time.perf_counter()
-        bulk = engine.submit(delete=case.deleted)
-        time.sleep(rng.random() * 0.9 * alone)
+    engine.submit(delete=case.deleted).result()
+    engine.submit(insert=case.deleted).result()
+    engine.submit(insert={where: [_fact(where, 0)]}, urgent=True).result()  # the first time plans
+    alone, alone_cpu = spent(lambda: engine.submit(delete=case.deleted).result())
+    engine.submit(insert=case.deleted).result()
+    seen, started, cpu = list[float](), time.perf_counter(), time.process_time()
+    bulk = engine.submit(delete=case.deleted)
+    while not bulk.done() and len(seen) < each:
+        time.sleep(max(0.0, started + alone * (len(seen) + 0.5) / each - time.perf_counter()))
         asked = time.perf_counter()
-        fact = {name: [tuple(10**6 + number + at for at in range(columns))]} if own else {"alert": [(number, 0)]}
-        engine.submit(insert=fact, urgent=True).result()
+        engine.submit(insert={where: [_fact(where, len(seen) + 1)]}, urgent=True).result()
         seen.append(time.perf_counter() - asked)
-        bulk.result()
-        delays.append((time.perf_counter() - started) / alone - 1)
-        engine.submit(insert=case.deleted).result()
-    engine.verify()
+    bulk.result()
+    later, more = (time.perf_counter() - started) / alone - 1, (time.process_time() - cpu) / alone_cpu - 1
     engine.close()
     seen.sort()
     return {
-        "case": case.name,
-        "urgent fact": "same relation" if own else "another part",
-        "bulk alone s": alone,
-        "visible p50 s": median(seen),
-        "visible worst s": seen[-1],
-        "bulk later, part: median": median(delays),
-        "bulk later, part: worst": max(delays),
-    }
+        "case": case.name, "urgent fact of": where, "urgent updates": len(seen), "bulk alone s": alone,
+        "bulk alone CPU s": alone_cpu, "visible p50 s": median(seen), "visible p99 s": seen[len(seen) * 99 // 100],
+        "visible worst s": seen[-1], "bulk later, part": later, "more CPU, part": more,
+    }  # fmt: skip
+
+
+def _fact(relation: str, number: int) -> tuple[int, ...]:
+    """A fact that nothing else knows."""
+    return (0, 10**6 + 2 * number, 10**6 + 2 * number + 1) if relation == "e" else (10**6 + number, 2 * 10**6 + number)
 
 
 def single(rounds: int = 4000) -> dict[str, float]:
@@ -224,18 +256,28 @@ def single(rounds: int = 4000) -> dict[str, float]:
 
 
 def main(names: list[str]) -> int:
-    """Run everything, or the cases whose names contain a word; the results are stored."""
-    chosen = [one for one in cases() if not names or any(name in one.name for name in names)]
-    found: dict[str, Any] = {"load": os.getloadavg()[0], "single": single(), "opposites": [], "urgent": []}
-    print(json.dumps(found["single"], indent=1), flush=True)
-    for one in chosen:
-        found["opposites"].append(opposites(one))
-        print(json.dumps(found["opposites"][-1], indent=1), flush=True)
-        for own in (False, True):
-            found["urgent"].append(urgent(one, own=own))
-            print(json.dumps(found["urgent"][-1], indent=1), flush=True)
-    if not names:
+    """Run everything, or the cases whose names contain a word; results take the place of older ones."""
+    found: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() and names else {}
+    found = {part: found[part] for part in ("single", "opposites", "urgent") if isinstance(found.get(part), dict)}
+
+    def note(part: str, name: str, result: Any) -> None:
+        found.setdefault(part, {})[name] = {"load": os.getloadavg()[0], **result}
+        print(json.dumps({name: found[part][name]}, indent=1), flush=True)
         RESULTS.write_text(json.dumps(found, indent=1) + "\n")
+
+    def is_chosen(name: str) -> bool:
+        return not names or any(one in name for one in names)
+
+    if is_chosen("single"):
+        note("single", "one fact", single())
+    for one in cases():
+        if is_chosen(one.name):
+            note("opposites", one.name, opposites(one))
+    for one in bulk_cases():
+        for where, each in (("alert", 60), ("f" if "f" in one.facts else "e", 1)):
+            name = f"{one.name}, urgent {where}"
+            if is_chosen(name):
+                note("urgent", name, urgent(one, where, each))
     return 0
 
 
