@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from tidelog.backends.backend import Backend
-from tidelog.changes.change import Change, FactTables
+from tidelog.changes.change import Change, FactTable, FactTables
 from tidelog.changes.declared import as_asked
 from tidelog.changes.fact_sources import to_table
 from tidelog.limits import Budget
@@ -23,16 +23,20 @@ from tidelog.maintenance.counters import stats_of
 from tidelog.maintenance.joining import Progress
 from tidelog.maintenance.marking import Foreseen
 from tidelog.maintenance.missing_values import REFUSE, Missing
+from tidelog.maintenance.outcome import Outcome
 from tidelog.maintenance.profiled_store import costs, profiled
 from tidelog.maintenance.rule_book import RuleBook
 from tidelog.maintenance.task import Strategy
-from tidelog.maintenance.transaction import Outcome, maintain
+from tidelog.maintenance.transaction import maintain
 from tidelog.planning.lowered import is_hidden
 from tidelog.planning.views import Mark, View
 from tidelog.provenance.before import Before
 from tidelog.state.journal import Entry
 
 _CANDIDATE = View(Mark.CANDIDATE)
+_MANY = 1 << 14
+"""How many facts are copied before it is worth asking whether anything has arrived: 0.1 ms."""
+Frozen: TypeAlias = dict[str, FactTable]
 Sources = Mapping[str, object]
 """Facts from anywhere, by relation."""
 
@@ -65,6 +69,12 @@ class Arriving(Protocol):
     def is_due(self) -> bool:
         """Whether those that undo most of the attempt are to be taken in now."""
 
+    def give_way(self) -> None:
+        """The attempt is between two stages: if it was told to turn back for an urgent update, that goes now."""
+
+    def overriding(self) -> Iterable[Asked]:
+        """The last urgent update that went first: it has the last word."""
+
     def close(self) -> None:
         """No more can join."""
 
@@ -79,6 +89,21 @@ class Prepared:
     """What lacks a value in the version that the update makes."""
     entry: Entry | None
     """What a save has to know, if there is a state to save to."""
+
+
+@dataclass(slots=True)
+class _Described:
+    """What came and went, as tables that outlive the transaction."""
+
+    keeps: bool
+    """Whether there is a state to save to."""
+    asked: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+    """What the one update inserts and deletes, if nothing else is part of the version."""
+    inserted: FactTables = field(default_factory=FactTables)
+    deleted: FactTables = field(default_factory=FactTables)
+    withdrawn: FactTables = field(default_factory=FactTables)
+    kept: tuple[Frozen, Frozen, Frozen, Frozen] | None = None
+    """What a save has to know."""
 
 
 @dataclass(eq=False, slots=True)
@@ -120,7 +145,9 @@ class Attempt:
         come = self._interned(insert)
         for name, facts in self._interned(inline).items():
             come[name] = backend.store.union([come[name], facts]) if name in come else facts
-        store = profiled(backend.store)
+        store, described = profiled(backend.store), _Described(keeps=journals)
+        if not later and arriving is None:
+            described.asked = come, gone
         outcome = maintain(
             store,
             self.after.schedule,
@@ -132,6 +159,7 @@ class Attempt:
             foreseen=self.foreseen,
             later=list(self.steps(later)),
             joining=_Joining(self, arriving) if arriving is not None else None,
+            describe=lambda outcome: self._describe(outcome, described, budget),
         )
         if arriving is not None:
             arriving.close()
@@ -140,17 +168,27 @@ class Attempt:
         missing = self.missing().after(outcome, self.after.schedule, backend)
         if self.arithmetic == REFUSE:
             missing.refuse(self.after.schedule)
-        change = self._change(outcome, budget, started)
-        change.stats.costs = costs(store)
-        change.stats.without_value = missing.told(self.after.schedule)
-        if later or arriving is not None:
-            come, gone = outcome.asserted, outcome.ceased
-        entry = self._entry(outcome, come, gone) if journals else None
-        before = Before(self.before.program.rules, self._frozen(outcome.withdrawn))
+        stats = stats_of(outcome.counters, budget.rounds, self.strategy.name)
+        stats.costs, stats.without_value = costs(store), missing.told(self.after.schedule)
+        stats.seconds = time.perf_counter() - started
+        change = Change(described.inserted, described.deleted, stats, self.version())
+        entry = Entry(self.version(), *described.kept) if described.kept else None
+        before = Before(self.before.program.rules, described.withdrawn)
         backend.charge()
         backend.prepare()
-        change.stats.jobs = backend.jobs
+        stats.jobs = backend.jobs
         return Prepared(change, before, missing, entry)
+
+    def _describe(self, outcome: Outcome[Any], described: _Described, budget: Budget) -> None:
+        """Copy what came and went, in steps: updates may still join. What a save has to know holds our own relations,
+        too, and what became explicit and ceased to be.
+        """
+        inserted, deleted = self._frozen(outcome.inserted, budget), self._frozen(outcome.deleted, budget)
+        described.inserted, described.deleted = _of_users(inserted), _of_users(deleted)
+        described.withdrawn = _of_users(self._frozen(outcome.withdrawn, budget))
+        if described.keeps:
+            come, gone = described.asked or (outcome.asserted, outcome.ceased)
+            described.kept = inserted, deleted, self._frozen(come, budget), self._frozen(gone, budget)
 
     def _interned(self, facts: Sources) -> dict[str, Any]:
         given = {name: (source, self.after.types(name), self.arity(name)) for name, source in facts.items()}
@@ -177,22 +215,20 @@ class Attempt:
         """What several later updates delete and insert."""
         return map(self._step, several)
 
-    def _change(self, outcome: Outcome[Any], budget: Budget, started: float) -> Change:
-        inserted, deleted = self._frozen(outcome.inserted), self._frozen(outcome.deleted)
-        stats = stats_of(outcome.counters, budget.rounds, self.strategy.name)
-        stats.seconds = time.perf_counter() - started
-        return Change(inserted, deleted, stats, self.version())
+    def _frozen(self, facts: Mapping[str, Any], budget: Budget) -> Frozen:
+        """Facts by relation, for good."""
+        found = {}
+        for name, some in facts.items():
+            if some:
+                found[name] = self.backend.freeze(name, some)
+                if len(some) > _MANY:
+                    budget.ask_time()
+        return found
 
-    def _entry(self, outcome: Outcome[Any], come: Mapping[str, Any], gone: Mapping[str, Any]) -> Entry:
-        """What a save has to know about a transaction, our own relations included."""
-        parts = (outcome.inserted, outcome.deleted, come, gone)
-        frozen = ({name: self.backend.freeze(name, facts) for name, facts in part.items() if facts} for part in parts)
-        return Entry(self.version(), *frozen)
 
-    def _frozen(self, facts: Mapping[str, Any]) -> FactTables:
-        """Facts of the user's relations, for good."""
-        freeze = self.backend.freeze
-        return FactTables({name: freeze(name, some) for name, some in facts.items() if some and not is_hidden(name)})
+def _of_users(facts: Frozen) -> FactTables:
+    """The facts of the user's relations."""
+    return FactTables({name: table for name, table in facts.items() if not is_hidden(name)})
 
 
 class _Joining:
@@ -217,3 +253,9 @@ class _Joining:
 
     def opposite(self) -> Iterable[tuple[dict[str, Any], dict[str, Any]]]:
         return list(self._attempt.steps(self._arriving.opposite()))
+
+    def give_way(self) -> None:
+        self._arriving.give_way()
+
+    def overriding(self) -> Iterable[tuple[dict[str, Any], dict[str, Any]]]:
+        return list(self._attempt.steps(self._arriving.overriding()))

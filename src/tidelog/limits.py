@@ -74,6 +74,11 @@ class Budget:
         return shared
 
     @property
+    def looks_at_arrivals(self) -> bool:
+        """Whether other updates may arrive while the run goes on."""
+        return self._ask_arrivals is not None
+
+    @property
     def seconds(self) -> float:
         """Seconds since the run began."""
         return self._clock() - self._started

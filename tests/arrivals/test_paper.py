@@ -63,3 +63,35 @@ def test_every_interleaving_gives_what_one_after_the_other_gives(case: str, stra
             break
         step += 1
     assert shared or len(updates) == 1, "no update has met another one"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("case", [name for name, (_, updates) in CASES.items() if len(updates) > 2])
+def test_every_interleaving_of_more_than_two_updates(case: str, strategy: str) -> None:
+    """Each update arrives at each step after the one before it: every list of numbers that makes a difference."""
+    rules, updates = CASES[case]
+    twin = tl.Engine(rules, strategy="recompute")
+    for update in updates:
+        twin.apply(**update)
+    tried, steps = 0, [0] * (len(updates) - 1)
+    while True:
+        engine = tl.Engine(rules, strategy=strategy)
+        run = Overlapped(engine, updates, steps)
+        assert (facts(engine), explicit(engine), engine.rules) == (facts(twin), explicit(twin), twin.rules), steps
+        engine.close()
+        tried += 1
+        if not run.late:
+            steps[-1] += 1
+            continue
+        while steps and steps[-1] == 0:
+            steps.pop()
+        if not steps:
+            break
+        steps[-1] = 0  # too late for this one: the one before it comes a step later
+        place = len(steps) - 2
+        if place < 0:
+            break
+        steps[place] += 1
+        steps += [0] * (len(updates) - 1 - len(steps))
+    assert tried > 20

@@ -7,6 +7,7 @@ the updates in order of arrival, refused are the same ones, and the changes of a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
@@ -32,7 +33,11 @@ def consecutive(program: str, updates: list[dict[str, Any]]) -> tuple[tl.Engine,
     return engine, refused
 
 
-def check(seed: int, strategy: str) -> int:
+STEPS = (0, 0, 1, 2, 3, 5, 8, 20)
+"""After how many steps the next update arrives."""
+
+
+def check(seed: int, strategy: str, steps: Sequence[int] = STEPS) -> int:
     """Run one case; how many updates shared a version with others."""
     case, rng = draw_case(seed), Random(seed)
     program = print_program(case.program)
@@ -42,7 +47,7 @@ def check(seed: int, strategy: str) -> int:
         update["urgent"] = is_plain and rng.random() < 0.2
     twin, refused = consecutive(program, updates)
     engine = tl.Engine(program, strategy=strategy)
-    run = Overlapped(engine, updates, [rng.choice((0, 0, 1, 2, 3, 5, 8, 20)) for _ in updates[1:]])
+    run = Overlapped(engine, updates, [rng.choice(steps) for _ in updates[1:]])
     assert [failed(future) for future in run.futures] == refused, f"seed {seed}"
     assert facts(engine) == facts(twin), f"seed {seed}"
     assert explicit(engine) == explicit(twin), f"seed {seed}"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
 import pytest
 
 import tidelog as tl
 from tests.arrivals.scheduler import Overlapped, explicit, facts, failed
+from tests.arrivals.test_random import consecutive
+from tests.differential.updates import draw_case
+from tidelog.language.printer import print_program
 
 RULES = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z). quiet(x) :- node(x), !path(x, _)."
 CHAIN = [(at, at + 1) for at in range(12)]
@@ -35,3 +39,32 @@ def test_updates_that_meet_on_spark(spark: Any, steps: tuple[int, ...]) -> None:
     assert (change.updates, len(change.inserted["edge"])) == (1, 1)
     engine.verify()
     engine.close()
+
+
+def check(spark: Any, seed: int, options: dict[str, Any]) -> None:
+    """A random stream, as in test_random.py, on Spark."""
+    case, rng = draw_case(seed), Random(seed)
+    program = print_program(case.program)
+    updates = [dict(update.arguments) for update in case.updates]
+    for update in updates:
+        update["urgent"] = not (update["add_rules"] or update["remove_rules"]) and rng.random() < 0.3
+    twin, refused = consecutive(program, updates)
+    engine = tl.Engine(program, backend="spark", spark=spark, **options)
+    run = Overlapped(engine, updates, [rng.choice((0, 1, 2, 4, 8)) for _ in updates[1:]])
+    assert [failed(future) for future in run.futures] == refused, f"seed {seed}"
+    assert facts(engine) == facts(twin), f"seed {seed}"
+    assert explicit(engine) == explicit(twin), f"seed {seed}"
+    engine.verify()
+    engine.close()
+
+
+def test_random_arrivals_on_spark(spark: Any) -> None:
+    """Recursion, negation, aggregates, rules, refusals, urgent updates: one after the other gives the same."""
+    check(spark, 41, {})
+
+
+@pytest.mark.long
+def test_many_random_arrivals_on_spark(spark: Any) -> None:
+    """The long tier of the same."""
+    for seed in range(100, 140):
+        check(spark, seed, {"strategy": ("auto", "dred", "bf", "counting")[seed % 4]})

@@ -180,6 +180,45 @@ def test_a_future_can_be_cancelled_while_it_waits() -> None:
     assert sorted(engine["edge"]) == [(1, 2)]
 
 
+def test_a_coroutine_that_is_cancelled_takes_its_update_back_while_it_waits() -> None:
+    """One that is worked on becomes visible all the same; nobody else notices."""
+    engine = tl.Engine(RULES)
+
+    async def one(update: dict[str, object]) -> None:
+        await engine.submit(**update)  # type: ignore[arg-type]
+
+    async def both() -> None:
+        with held(engine):
+            kept = asyncio.ensure_future(one({"insert": {"edge": [(1, 2)]}}))
+            dropped = asyncio.ensure_future(one({"insert": {"edge": [(2, 3)]}}))
+            await asyncio.sleep(0)
+            dropped.cancel()
+            await asyncio.sleep(0)
+        await kept
+        with pytest.raises(asyncio.CancelledError):
+            await dropped
+
+    asyncio.run(both())
+    engine.settle()
+    assert sorted(engine["edge"]) == [(1, 2)]
+
+
+def test_an_event_loop_that_is_closed_stops_nobody(caplog: pytest.LogCaptureFixture) -> None:
+    """The update of a coroutine whose loop is gone becomes visible, and so do those behind it."""
+    engine, loop = tl.Engine(RULES), asyncio.new_event_loop()
+
+    async def leave() -> None:
+        asyncio.wrap_future(engine.submit(insert={"edge": [(1, 2)]}))
+
+    with held(engine):
+        loop.run_until_complete(leave())
+        loop.close()
+        behind = engine.submit(insert={"edge": [(2, 3)]})
+    assert behind.result().version == engine.settle()
+    assert len(engine["path"]) == 3
+    caplog.clear()  # Python tells that the loop is closed; nothing is left undone
+
+
 def test_facts_are_those_of_the_moment_of_submission() -> None:
     """What the caller does to its list or array afterwards changes nothing."""
     engine, rows, array = tl.Engine(RULES), [(1, 2)], np.array([[3, 4]])

@@ -10,7 +10,7 @@ Never     : no fact is looked at.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tidelog.analysis.program_check import check
@@ -133,6 +133,7 @@ class Submitting:
                 self._undone,
                 lambda: self._arithmetic != REFUSE and self.limits.facts is None,
                 lambda: self._backend.store.bulk is None,
+                self._tidy,
             )
         )
 
@@ -191,20 +192,35 @@ class Submitting:
 
         return self._turns.take(work)
 
-    def _interject(self, submission: Submission, progress: Progress) -> Change | None:
-        """Make a version of an urgent update of facts beside the running transaction, within its turn.
+    def _interject(self, submission: Submission, progress: Progress) -> tuple[Change, set[str]] | None:
+        """Make a version of an urgent update of facts while a transaction is open, within its turn; None if it cannot.
 
-        That is possible if nothing that it changes was read or changed by the transaction so far, and it reads nothing
-        that the transaction has changed. Stages that read both are still to come, and find it done.
+        It cannot if it reaches the stage that is being visited: then the transaction has to turn back first. Other
+        stages that it reaches run again, and the rest stays. What it changes is a version of its own, and is said again
+        after what the transaction asks for, because it arrived later. With the change are the relations in which the
+        transaction begins again.
         """
         changed, read = self._book.schedule.reach(submission.relations)
-        if self._foresight.found is not None or progress.has_visited(changed):
+        backend, used = self._backend, changed | read
+        is_apart = backend.is_apart(used) and not progress.has_visited(changed)
+        if self._foresight.found is not None:
             return None
-        if not self._backend.is_apart(changed | read):
+        if not is_apart and (progress.reaches(changed) or not backend.can_make_way(used)):
             return None
         asked, program = submission.asked, self._book.program
-        with self._backend.beside():
-            return self._turns.beside(lambda: self._transact(asked.insert, asked.delete, program, asked.inline))
+        with backend.beside(changed, read):
+            change = self._turns.beside(lambda: self._transact(asked.insert, asked.delete, program, asked.inline))
+        return change, set() if is_apart else changed
+
+    def _tidy(self, pause: Callable[[], None]) -> None:
+        """Tidy what the last versions have left, unless look-ahead holds numbers of rows, which move."""
+
+        def work() -> None:
+            if self._foresight.found is None:
+                self._backend.tidy(pause)
+
+        if self._backend.is_untidy:
+            self._turns.take(work)
 
     def _undone(self, submission: Submission) -> int:
         """How many of the running transaction's operations on explicit facts an update takes back."""

@@ -19,9 +19,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from threading import Thread, current_thread
 from time import perf_counter, sleep
+from typing import NoReturn
 
 from tidelog.arrivals.line import Line
 from tidelog.arrivals.submission import MOST_STOPS, Submission
@@ -43,14 +45,17 @@ class Hall:
 
     transact: Callable[[Sequence[tuple[Submission, bool]], Running | None], Change]
     """Make one version of updates, in order; those with True are done again, so that rules they remove may be gone."""
-    interject: Callable[[Submission, Progress], Change | None]
-    """Make a version of an urgent update beside the running transaction; None if it would meet anything of it."""
+    interject: Callable[[Submission, Progress], tuple[Change, set[str]] | None]
+    """Make a version of an urgent update in the middle of the running transaction, which has to begin again in the
+    relations that are named; None if it has to turn back first."""
     undone: Callable[[Submission], int]
     """How many of the operations in the running transaction an update undoes."""
     merges: Callable[[], bool]
     """Whether updates may share a version."""
     turns_back: Callable[[], bool]
     """Whether a transaction can take in an update that undoes a part of it, without being rolled back."""
+    tidy: Callable[[Callable[[], None]], None]
+    """Do between two transactions what need not be done before the next; what it asks may raise, to put it off."""
 
 
 class Running:
@@ -58,8 +63,10 @@ class Running:
 
     def __init__(self, line: Line, hall: Hall, group: list[Submission], *, joins: bool) -> None:
         self._line, self._hall, self.group, self._joins = line, hall, group, joins
-        self._is_open = self._has_begun = self.is_due = False
+        self._is_open = self._has_begun = self._is_taking_in = self.is_due = False
         self._progress: Progress | None = None
+        self._passing: Submission | None = None
+        self._gives_way = False
         self._looked_at = line.arrived - len(line.waiting)
         self._known: set[int] = set()
         self._started, self._beside = perf_counter(), 0.0
@@ -76,10 +83,10 @@ class Running:
         arrived = self._line.arrived
         if any(one.is_dropped for one in self.group) and (self._is_open or not self._has_begun):
             raise StandAsideError.of("E408", "nobody waits for this update any more")
-        if is_patient and (self._is_open or not self._has_begun):
+        if is_patient and (self._is_open or not self._has_begun) and not self._is_taking_in:
             self._let_pass()
-        if not self._has_begun or self._line.has_urgent:
-            return  # nothing is marked yet and what would be undone cannot be told; or it has to be looked again
+        if not self._has_begun or self._is_taking_in or self._line.has_urgent:
+            return  # what would be undone cannot be told yet; or it has to be looked again
         self._looked_at = arrived
         if not self._is_open or not is_patient or self.turns >= MOST_STOPS or not self._joins:
             return
@@ -97,31 +104,68 @@ class Running:
             raise StandAsideError.of("E408", "an update undoes most of this one")
 
     def _let_pass(self) -> None:
-        """Let an urgent update pass: beside this transaction if it meets nothing of it, else it stands aside.
+        """Let an urgent update pass, in the middle of this transaction or at the end of a stage; else it stands aside.
 
-        What passes takes at most half of the time, so that this transaction gets on under any stream of them.
+        What passes takes at most half of the time, so that this transaction gets on under any stream of them. Where
+        work is lost by it, that is counted as a stop.
         """
         now = perf_counter()
         urgent = self._line.first_urgent() if 2 * self._beside <= now - self._started + _GRACE else None
         if urgent is None:
             return
         has_rules = any(one.has_rules for one in (urgent, *self.group))
-        change = None
+        if self._progress is None or has_rules or not self._hall.merges():
+            raise StandAsideError.of("E408", "an urgent update goes first")
+        self._is_taking_in = True
         try:
-            if self._progress is not None and self._hall.merges() and not has_rules:
-                change = self._hall.interject(urgent, self._progress)
+            passed = self._hall.interject(urgent, self._progress)
         except Exception as error:  # its own, or a warning that the user's filter made an error
             self._line.end_first(urgent)
             urgent.future.set_exception(error)
             return
-        if change is None:
+        finally:
+            self._is_taking_in = False
+        if passed is None:
+            self._turn_back_for(urgent)
+        else:
+            self._has_passed(urgent, *passed)
+            self._beside += perf_counter() - now
+
+    def _turn_back_for(self, urgent: Submission) -> NoReturn:
+        """An urgent update reaches the stage that is being visited, which is given up for it; once."""
+        if self._gives_way or not self._hall.turns_back():
             raise StandAsideError.of("E408", "an urgent update goes first")
-        self._beside += perf_counter() - now
+        self._gives_way = True
+        for one in self.group:
+            one.times_stopped += 1
+        log(__name__).debug("update %d turns back for urgent update %d", self.group[0].number, urgent.number)
+        raise TurnBackError.of("E408", "an urgent update goes first")
+
+    def _has_passed(self, urgent: Submission, change: Change, changed: set[str]) -> None:
+        """An urgent update is visible: begin again in the relations where it has met this transaction."""
+        progress, is_lossless = self._progress, not changed or self._progress is None
         for one in self.group:
             one.overtaken_by.append(urgent)
+            one.times_overtaken += 1
         self._line.overtake(urgent)
         self._line.end_first(urgent)
         urgent.future.set_result(change)
+        if changed and progress is not None:
+            is_lossless = not progress.has_visited(changed)
+            self._passing, self._is_taking_in = urgent, True
+            progress.begin_again(changed)
+        for one in self.group:
+            one.times_stopped += not is_lossless
+
+    def give_way(self) -> None:
+        """Between two stages: if this transaction has turned back for an urgent update, let it pass."""
+        if self._gives_way:
+            self._let_pass()
+            self._gives_way = False
+
+    def overriding(self) -> list[Asked]:
+        """What the urgent update asks for that goes first right now."""
+        return [] if self._passing is None else [self._passing.asked]
 
     def _waiting(self) -> Iterator[Submission]:
         """Those that could join, in order."""
@@ -133,7 +177,7 @@ class Running:
     def begin(self, progress: Progress) -> None:
         """Explicit facts are marked; updates may join."""
         self._has_begun = self._is_open = True
-        self._progress = progress
+        self._progress, self._is_taking_in = progress, False
 
     def close(self) -> None:
         """No more can join."""
@@ -150,11 +194,15 @@ class Running:
 
     def opposite(self) -> list[Asked]:
         """All that wait and can join: among them is what undoes most of this transaction."""
+        if self._gives_way:
+            self._is_taking_in = True
+            return []
         self.turns, self.is_due = self.turns + 1, False
         return self._join(_joins)
 
     def _join(self, joins: Callable[[Submission], bool]) -> list[Asked]:
         joined = self._line.pop_while(joins)
+        self._is_taking_in = bool(joined)
         self.group.extend(joined)
         undone, self._undone = self._undone, 0
         self._size = max(1, self._size + sum(one.size for one in joined) - 2 * undone)
@@ -195,6 +243,8 @@ class Worker:
                 if group:
                     self.settle(group)
                     sleep(0)  # so that a thread that waits for its turn, to save or to verify, gets one
+                    with suppress(StandAsideError, UsageError):  # an update waits, or the engine was closed
+                        self._hall.tidy(self._ask_waiting)
                     continue
                 with self.line.changed:
                     if not self.line.waiting and not self.line.changed.wait_for(lambda: self.line.waiting, _LINGER):
@@ -203,6 +253,11 @@ class Worker:
         finally:
             if self.is_me:  # it was stopped from outside: the next submission finds somebody else to work
                 self._thread = None
+
+    def _ask_waiting(self) -> None:
+        """Raise if an update waits."""
+        if self.line.waiting:
+            raise StandAsideError.of("E408", "an update waits")
 
     def settle(self, group: list[Submission]) -> None:
         """Make a group visible, or put it back, or tell what is wrong with it."""

@@ -10,7 +10,7 @@ Never     : no rules beyond those of the schedule it is given.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
@@ -78,8 +78,14 @@ class Backend(Protocol[F]):
     def is_apart(self, relations: Set[str]) -> bool:
         """Whether a transaction that sees and changes no other relations could be done beside the open one."""
 
-    def beside(self) -> AbstractContextManager[None]:
-        """Do such a transaction, from `begin` to `commit` or `rollback`; then the open one goes on."""
+    def can_make_way(self, relations: Set[str]) -> bool:
+        """Whether the open transaction can be set aside in these relations, for another one to go first."""
+
+    def beside(self, changed: Set[str], read: Set[str]) -> AbstractContextManager[None]:
+        """Do a transaction that changes and reads these relations, from `begin` to `commit` or `rollback`.
+
+        Then the open one goes on: as if it had done nothing in the relations that were changed, elsewhere as it was.
+        """
 
     def use(self, schedule: Schedule) -> None:
         """From now on these rules are maintained; what was prepared for others may be forgotten."""
@@ -95,6 +101,13 @@ class Backend(Protocol[F]):
 
     def commit(self) -> None:
         """Make the version NOW the one that readers see. It does not fail, and can be called again to finish it."""
+
+    @property
+    def is_untidy(self) -> bool:
+        """Whether commits have left something for `tidy`."""
+
+    def tidy(self, pause: Callable[[], None]) -> None:
+        """Between transactions: give back room; a `pause` that raises puts it off, and nothing is changed."""
 
     def rollback(self) -> None:
         """Undo everything since the last commit; can be called again."""

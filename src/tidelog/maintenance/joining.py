@@ -45,15 +45,20 @@ class Progress(Protocol):
     def has_visited(self, relations: Iterable[str]) -> bool:
         """Whether a change of the relations would reach any stage that was visited, or is being visited."""
 
+    def begin_again(self, relations: set[str]) -> None:
+        """Another transaction has changed the relations, and this one was set aside there: what it asks of them is
+        netted once more, followed by what `Joining.overriding` says, and the stages that they reach run again.
+        """
+
 
 class Joining(Protocol[Joined]):
     """What has arrived since a transaction began, as far as it may join: updates of facts, in order."""
 
     def begin(self, progress: Progress) -> None:
-        """Explicit facts are marked: from now on TurnBackError may be raised.
+        """Explicit facts are marked: from now on TurnBackError may be raised, until updates are taken in.
 
-        There is no need to raise if what has come does not reach the stage that is being visited: the stage ends first,
-        and `is_due` tells to take it in.
+        It is said again when they are in. There is no need to raise if what has come does not reach the stage that is
+        being visited: the stage ends first, and `is_due` tells to take it in.
         """
 
     @property
@@ -66,6 +71,12 @@ class Joining(Protocol[Joined]):
 
     def beside(self, is_visited: Callable[[Iterable[str]], bool]) -> Iterable[Pair[Joined]]:
         """The first updates that change no relation of which `is_visited` is true: what they delete and insert."""
+
+    def give_way(self) -> None:
+        """The transaction has turned back, and is between two stages: if that was for an urgent update, it goes now."""
+
+    def overriding(self) -> Iterable[Pair[Joined]]:
+        """What the last urgent update has deleted and inserted, which has the last word."""
 
     def opposite(self) -> Iterable[Pair[Joined]]:
         """The updates for which TurnBackError was raised, or that are due."""

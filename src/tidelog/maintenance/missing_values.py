@@ -22,8 +22,8 @@ from tidelog.language import values
 from tidelog.language.partial import ALL, UNDEFINED
 from tidelog.language.printer import print_value, rule_key
 from tidelog.language.terms import Call, Comparison, Constant, Term, Value, Variable, variables
+from tidelog.maintenance.outcome import Outcome
 from tidelog.maintenance.schedule import Schedule
-from tidelog.maintenance.transaction import Outcome
 from tidelog.planning.lowered import LoweredRule
 
 SKIP, REFUSE = "skip", "refuse"

@@ -13,8 +13,7 @@ Never     : of the strategies that users choose none is known by name; no fact i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 from typing import Generic
 
@@ -25,6 +24,7 @@ from tidelog.maintenance.dred import DRed
 from tidelog.maintenance.joining import Joining, Pair, TurnBackError, go_back
 from tidelog.maintenance.marking import Foreseen
 from tidelog.maintenance.optima import Optima
+from tidelog.maintenance.outcome import Outcome
 from tidelog.maintenance.schedule import RuleChange, Schedule, Scheduled
 from tidelog.maintenance.store import F, Store
 from tidelog.maintenance.task import Strategy, Task
@@ -39,20 +39,6 @@ _NOT_NOW, _ONLY_NOW = View(Mark.EXPLICIT, Mark.NOW), View(Mark.NOW, Mark.EXPLICI
 _WITHDRAWN, _ASSERTED = View(Mark.WAS_EXPLICIT, Mark.EXPLICIT), View(Mark.EXPLICIT, Mark.WAS_EXPLICIT)
 
 
-@dataclass(eq=False)
-class Outcome(Generic[F]):
-    """The net change by relation (hidden ones included), before it is committed, and what it took."""
-
-    inserted: dict[str, F] = field(default_factory=dict)
-    deleted: dict[str, F] = field(default_factory=dict)
-    withdrawn: dict[str, F] = field(default_factory=dict)
-    """What was explicit and was asked to be deleted, even if it was inserted again in the same update."""
-    asserted: dict[str, F] = field(default_factory=dict)
-    ceased: dict[str, F] = field(default_factory=dict)
-    """What became explicit, and what ceased to be."""
-    counters: Counters = field(default_factory=Counters)
-
-
 def maintain(
     store: Store[F],
     schedule: Schedule,
@@ -65,29 +51,33 @@ def maintain(
     foreseen: Foreseen[F] | None = None,
     later: Sequence[Pair[F]] = (),
     joining: Joining[F] | None = None,
+    describe: Callable[[Outcome[F]], None] = lambda _: None,
 ) -> Outcome[F]:
     """Process one update: stored facts by relation, and other rules if `previous` is not `schedule`.
 
     `previous` is the schedule before the update; an empty `Schedule(())` before the first rules.
     `foreseen` is what `look_ahead` found after the last update; it is used if it fits and always forgotten.
     `later` are updates of facts that follow in the same transaction, `joining` brings more of them while it runs.
+    `describe` is shown the outcome at the end, and again if updates have joined meanwhile.
     """
     store.derivations.clear()
     run = _Run(store, schedule, strategy, RuleChange.between(previous or schedule, schedule), budget or Budget())
     run.joining = joining
     if later or joining is not None:
-        run.explicit_in_turn([(delete, insert), *later])
-        if joining is not None:
-            joining.begin(run)
+        run.ask([(delete, insert), *later])
     else:
         run.use(foreseen)  # which is about one update
         run.explicit(delete, insert)
     run.relations_without_rules()
+    run.wake()
+    if joining is not None:
+        joining.begin(run)
     run.stages()
+    while not run.has_described(describe):
+        run.stages()
     if foreseen is not None:
         foreseen.clear(store)
     run.outcome.counters.collect(store.derivations)
-    run.outcome.asserted, run.outcome.ceased = run.asserted, run.withdrawn
     return run.outcome
 
 
@@ -108,6 +98,8 @@ class _Run(Generic[F]):
         self.joining: Joining[F] | None = None
         self.waiting: list[int] = []
         self.visited: list[int] = []
+        self.visiting: int | None = None
+        self.asked: list[Pair[F]] = []
 
     def use(self, foreseen: Foreseen[F] | None) -> None:
         """Use what was foreseen for these very rules, if the strategy looks ahead."""
@@ -131,6 +123,12 @@ class _Run(Generic[F]):
             if relation in delete:  # a fact that goes and comes again is neither
                 self.asserted[relation] = store.restrict(new, _WAS_NOT_EXPLICIT)
                 self.withdrawn[relation] = store.restrict(self.withdrawn[relation], _NOT_EXPLICIT)
+
+    def ask(self, steps: Iterable[Pair[F]]) -> set[str]:
+        """Updates that are carried out one after the other, and noted, so that they can be netted again."""
+        new = list(steps)
+        self.asked += new
+        return self.explicit_in_turn(new)
 
     def explicit_in_turn(self, steps: Iterable[Pair[F]]) -> set[str]:
         """Several updates, one after the other: what counts is the difference to the last version.
@@ -177,13 +175,16 @@ class _Run(Generic[F]):
         if lone or self.rules.dropped:
             self.store.stop_counting(lone | self.rules.dropped)
 
-    def stages(self) -> None:
-        """Every stage that something may have changed, from the bottom up."""
+    def wake(self) -> None:
+        """Let every stage whose rules or explicit facts changed be visited."""
         place = self.schedule.place
         explicit = {relation for facts in (self.withdrawn, self.asserted) for relation, some in facts.items() if some}
         woken = {place[relation] for relation in self.ruled | explicit if relation in place}
         self.waiting = list(woken.union(self.waiting))
         heapify(self.waiting)
+
+    def stages(self) -> None:
+        """Every stage that something may have changed, from the bottom up."""
         last = -1
         self._border()
         while self.waiting:
@@ -191,16 +192,32 @@ class _Run(Generic[F]):
             if number == last:
                 continue
             self.visited.append(number)
-            last = number
+            last = self.visiting = number
             try:
                 self._visit(self.schedule.stages[number])
             except TurnBackError:
                 if self.joining is None:
                     raise
+                self.visiting = None
                 self._take_in(self.joining.opposite(), number)
+                self.joining.give_way()
                 last = -1
+            self.visiting = None
             if self.joining is not None and (self.waiting or self.joining.is_due):
                 self._border()
+
+    def has_described(self, describe: Callable[[Outcome[F]], None]) -> bool:
+        """Describe the outcome; False if an update has come meanwhile that undoes most of it, and was taken in."""
+        self.outcome.asserted, self.outcome.ceased = self.asserted, self.withdrawn
+        try:
+            describe(self.outcome)
+            turns_back = self.joining is not None and self.joining.is_due
+        except TurnBackError:
+            turns_back = True
+        if turns_back and self.joining is not None:
+            self._take_in(self.joining.opposite())
+            self.joining.give_way()
+        return not turns_back and not self.waiting
 
     def _border(self) -> None:
         """Between stages: what is due is taken in, and what reaches no visited stage."""
@@ -211,8 +228,20 @@ class _Run(Generic[F]):
 
     def reaches(self, relations: Iterable[str]) -> bool:
         """Whether a change of the relations would reach the stage that is being visited."""
-        number = self.visited[-1] if self.visited else -1
-        return number in self._reached(set(relations))
+        return self.visiting is not None and self.visiting in self._reached(set(relations))
+
+    def begin_again(self, relations: set[str]) -> None:
+        """Net what was asked of the relations once more, because another transaction has changed them meanwhile."""
+        joining, counters = self.joining, self.outcome.counters.values.copy()
+        assert joining is not None
+        for facts in (self.withdrawn, self.asserted, self.outcome.withdrawn):
+            for relation in relations & facts.keys():
+                del facts[relation]
+        self.asked += joining.overriding()
+        self.explicit_in_turn([(_only(gone, relations), _only(come, relations)) for gone, come in self.asked])
+        self.outcome.counters.values = counters
+        self._go_back(relations, None)
+        joining.begin(self)
 
     def _reached(self, relations: set[str]) -> list[int]:
         """The visited stages that a change of the relations would reach; what they derive is added to `relations`."""
@@ -230,21 +259,26 @@ class _Run(Generic[F]):
 
     def _take_in(self, steps: Iterable[Pair[F]], interrupted: int | None = None) -> None:
         """Let further updates join: net the explicit facts again, and go back where the difference has been."""
-        changed = self.explicit_in_turn(steps)
-        if not changed and interrupted is None:
-            return
-        place, stages = self.schedule.place, self.schedule.stages
+        changed = self.ask(steps)
+        if changed or interrupted is not None:
+            self._go_back(changed, interrupted)
+        if self.joining is not None:
+            self.joining.begin(self)
+
+    def _go_back(self, changed: set[str], interrupted: int | None) -> None:
+        """Bring stages that a change of explicit facts reaches back to their old version, and let them run again."""
+        place = self.schedule.place
         again = {place[relation] for relation in changed if relation in place}
         for relation in changed - place.keys():
             self.store.mark(self.store.touched([relation], _NOT_NOW), add=Mark.NOW)
             self.store.mark(self.store.touched([relation], _ONLY_NOW), remove=Mark.NOW)
             self._forget(relation)
             self._changed(relation)
-        lost = () if interrupted is None else stages[interrupted].stage.relations
+        lost = () if interrupted is None else self._stage(interrupted).relations
         for number in self._reached({*changed, *lost}):
             again.add(number)
-            go_back(self.store, stages[number].stage.relations)
-            for relation in stages[number].stage.relations:
+            go_back(self.store, self._stage(number).relations)
+            for relation in self._stage(number).relations:
                 self._forget(relation)
         self.visited = [number for number in self.visited if number not in again]
         self.waiting = list({number for number in again if self._has_cause(number)}.union(self.waiting))
@@ -256,6 +290,9 @@ class _Run(Generic[F]):
         own, changes = one.stage.relations, (self.outcome.inserted, self.outcome.deleted)
         explicit = any(self._of(facts, relation) for facts in (self.withdrawn, self.asserted) for relation in own)
         return explicit or bool(own & self.ruled) or any(relation in some for some in changes for relation in one.reads)
+
+    def _stage(self, number: int) -> Stage:
+        return self.schedule.stages[number].stage
 
     def _forget(self, relation: str) -> None:
         self.outcome.inserted.pop(relation, None)
@@ -309,12 +346,12 @@ class _Run(Generic[F]):
         """
         store, body, known = self.store, group.body_relation, self.outcome
         if group.relation in self.rules.new_groups:
-            changed = store.select([body], NOW)
+            parts = [store.select([body], NOW)]
         elif self.bulk is None:
-            changed = store.union([facts[body] for facts in (known.inserted, known.deleted) if body in facts])
+            parts = [facts[body] for facts in (known.inserted, known.deleted) if body in facts]
         else:
-            changed = store.union([store.touched([body], INSERTED), store.touched([body], DELETED)])
-        insert, delete = store.regroup(group, changed, "group")
+            parts = [store.touched([body], view) for view in (INSERTED, DELETED)]
+        insert, delete = store.regroup(group, store.union(parts, disjoint=True), "group")
         store.mark(insert, add=Mark.NOW)
         store.mark(delete, remove=Mark.NOW)
         if self.bulk is not None or store.of(insert, [group.lacking]) or store.of(delete, [group.lacking]):
@@ -339,6 +376,10 @@ class _Run(Generic[F]):
 
     def _of(self, facts: Mapping[str, F], relation: str) -> F:
         return facts[relation] if relation in facts else self.store.nothing()
+
+
+def _only(facts: Mapping[str, F], relations: set[str]) -> dict[str, F]:
+    return {relation: some for relation, some in facts.items() if relation in relations}
 
 
 def _by_head(rules: Iterable[LoweredRule]) -> dict[str, list[LoweredRule]]:

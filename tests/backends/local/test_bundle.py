@@ -33,7 +33,7 @@ def store_of(engine: tl.Engine) -> LocalStore:
 def test_what_does_not_fit_into_the_table_is_derived_all_the_same(room: int, strategy: str) -> None:
     """However small the common table is, every update ends in the same facts."""
     engine = tl.Engine(RULES, strategy=strategy)
-    store_of(engine)._runner.scratch = np.empty(room, np.int32)
+    store_of(engine).runner.scratch = np.empty(room, np.int32)
     engine.apply(insert={"edge": EDGES, "start": [(9,)]})
     for edge in EDGES:
         engine.apply(delete={"edge": [edge]})
@@ -86,14 +86,14 @@ def test_the_order_of_joins_that_has_less_to_look_at_wins_the_race(monkeypatch: 
 
 
 def test_a_bundle_gives_up_what_takes_long() -> None:
-    """Rules that look at millions of candidates in vain are left to themselves, where budgets are asked in between."""
+    """Rules that look at a million candidates in vain are left to themselves, where budgets are asked in between."""
     rules = "\n".join(f"o(x, {number}) :- d(x), a(x, y, u), b(x, z, v), u != v." for number in range(8))
-    engine, rows = tl.Engine(rules), [(1, number, 0) for number in range(1500)]
+    engine, rows = tl.Engine(rules), [(1, number, 0) for number in range(500)]
     engine.apply(insert={"a": rows, "b": rows, "d": [(2,), (3,), (4,)]})
     store = store_of(engine)
     prepared = store._preparation(engine._book.schedule.stages[0].stage)
     bundle = prepared.crew("d", Driver.LITERAL, GAINED).bundle
     assert bundle is not None
     ids = store.dictionary.encode([1]).reshape(1, 1)
-    assert 4 <= len(bundle.matches(ids, store._runner.scratch).unfinished) < 8
+    assert 4 <= len(bundle.matches(ids, store.runner.scratch).unfinished) < 8
     assert not list(engine.apply(insert={"d": [(1,)]}).inserted["o"])

@@ -64,8 +64,8 @@ def test_a_full_table_is_filled_in_parts():
     for seed in range(10):
         rows = np.random.default_rng(seed).permutation(500)[:48].astype(np.int32).reshape(-1, 1)
         one, other = empty_table(48), empty_table(48)
-        row_table.enter_all(rows, 48, one, np.empty(row_table.BLOCK, np.uint64))
-        parts.enter_rows(Workers(5), rows, 48, other)
+        row_table.enter_all(rows, 0, 48, one, np.empty(row_table.BLOCK, np.uint64))
+        parts.enter_rows(Workers(5), rows, 0, 48, other)
         assert np.array_equal(np.sort(one), np.sort(other))
         relation = Relation("p", 1)
         relation.__dict__.update(rows=rows, marks=np.ones(48, np.uint16), _slots=other)

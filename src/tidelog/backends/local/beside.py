@@ -1,13 +1,14 @@
 """A small transaction while a large one is open.
 
-What      : `is_apart` tells whether a transaction over some relations could be done while another one is open; `beside`
-            sets the open one aside meanwhile.
-Idea      : an urgent update that meets nothing of what runs need not wait for it. Facts of relations that the open
-            transaction has not touched are as of the last commit, so the other one works on them as always, and ends by
-            itself: only what it has touched is committed or rolled back.
-Invariant : what the open transaction has marked, stored and counted is as before. Plans that it is in the middle of are
-            not run by the other one, which makes its own.
-Never     : no transaction over relations that both use; who asks for one has asked `is_apart`.
+What      : `is_apart` tells whether a transaction over some relations meets nothing of the open one, `can_make_way`
+            whether the open one can be set aside there; `beside` does so, and lets the other one be done.
+Idea      : an urgent update need not wait for what runs. Facts of relations that the open transaction has not touched
+            are as of the last commit. In those that it has touched, its marks are taken away and kept, so that the
+            other one works on the last commit as always. Afterwards marks come back where nothing was changed; where
+            something was, the open transaction has to begin again (maintenance/transaction.py).
+Invariant : what the open transaction has marked, stored and counted elsewhere is as before. Plans that it is in the
+            middle of are not run by the other one, which makes its own. No row moves.
+Never     : no relation that the open transaction is storing facts in at this very moment; who asks has looked.
 """
 
 from __future__ import annotations
@@ -23,13 +24,23 @@ def is_apart(store: LocalStore, relations: Set[str]) -> bool:
     return not store.catalogue.has_touched(relations) and not store.counted.has_changed
 
 
+def can_make_way(store: LocalStore, relations: Set[str]) -> bool:
+    """Whether the open transaction can be set aside in the relations.
+
+    It has made none of them, is not in the middle of a step that stores facts there, and has counted nothing.
+    """
+    is_storing = any(one.is_storing for name, one in store.relations.items() if name in relations)
+    return not is_storing and not store.catalogue.has_made(relations) and not store.counted.has_changed
+
+
 @contextmanager
-def beside(store: LocalStore) -> Iterator[None]:
-    """Do another transaction; then the open one goes on."""
+def beside(store: LocalStore, changed: Set[str], read: Set[str]) -> Iterator[None]:
+    """Do another transaction, which changes and reads these relations; then the open one goes on."""
+    store.groups.forget(changed)
     prepared, ask_budget, derivations = store.prepared, store.ask_budget, store.derivations.copy()
     store.prepared = {}
     try:
-        with store.catalogue.beside(), store.groups.beside():
+        with store.catalogue.beside(changed, read), store.groups.beside(), store.runner.beside():
             yield
     finally:
         store.prepared, store.ask_budget = prepared, ask_budget

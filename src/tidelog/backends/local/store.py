@@ -9,9 +9,11 @@ Never     : no strategy and no user-facing values (see fact_tables.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+import numpy as np
+
+from tidelog.backends.local import incoming
 from tidelog.backends.local.bits.at_once import BitStages
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins import calls
@@ -20,7 +22,7 @@ from tidelog.backends.local.joins.best_first import BestFirst
 from tidelog.backends.local.joins.bundle import MOST_DRIVING
 from tidelog.backends.local.joins.executable import Executable
 from tidelog.backends.local.joins.preparation import Preparation
-from tidelog.backends.local.joins.runner import Runner, Sink, with_columns
+from tidelog.backends.local.joins.runner import Runner, Sink
 from tidelog.backends.local.joins.sweep import sweep
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.interpreting import is_interpreting
@@ -29,6 +31,7 @@ from tidelog.backends.local.relations.catalogue import Catalogue
 from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, gather, union
 from tidelog.backends.local.relations.relation import Relation
+from tidelog.backends.local.relations.steps import joined
 from tidelog.backends.local.supply import ALL_HERE, Supply
 from tidelog.maintenance.prices import LOCAL_PRICES, Prices
 from tidelog.maintenance.store import BulkStore, Passing, StagesAtOnce
@@ -39,7 +42,7 @@ from tidelog.planning.views import ANY, NO_MARKS, OLD, Mark, Matching, View
 
 _MOST_PROVED = 1 << 13
 """How many facts are asked for proofs between two looks at the budget."""
-_OLD, _NO_CANDIDATE, _OLD_NO_CANDIDATE = int(Mark.OLD), View(outside=Mark.CANDIDATE), View(Mark.OLD, Mark.CANDIDATE)
+_OLD = int(Mark.OLD)
 
 
 class LocalStore:
@@ -55,23 +58,24 @@ class LocalStore:
         self.dictionary = Dictionary(workers) if dictionary is None else dictionary
         self.catalogue = Catalogue(self.dictionary.latch, workers)
         self.relations, self.relation = self.catalogue.relations, self.catalogue.relation
-        self._supply, self.workers, self._runner = supply, workers, Runner(self.relations, workers)
-        self.derivations = self._runner.derivations
+        self._supply, self.workers, self.runner = supply, workers, Runner(self.relations, workers)
+        self.derivations = self.runner.derivations
         self.bits = BitStages(self.relations, self.relation, self.dictionary, self.derivations)
         self.prepared: dict[int, Preparation] = {}
-        self.counted, self.groups = Counted(), Groups(self.dictionary)
-        self._best = BestFirst(self._preparation, self._runner, self.relations, self.dictionary)
+        self.counted, self.groups = Counted(), Groups(self.dictionary, self.catalogue.pause)
+        self._best = BestFirst(self._preparation, self.runner, self.relations, self.dictionary)
 
     # -- for the engine --------------------------------------------------------------------------------------------
 
     @property
     def ask_budget(self) -> Callable[[], None]:
         """Called while work goes on; raises when a budget is used up."""
-        return self._runner.ask_budget
+        return self.runner.ask_budget
 
     @ask_budget.setter
     def ask_budget(self, ask_budget: Callable[[], None]) -> None:
-        self._runner.ask_budget = self.bits.ask_budget = ask_budget
+        self.runner.ask_budget = self.bits.ask_budget = ask_budget
+        self.catalogue.pause.begin(ask_budget)
 
     @property
     def at_once(self) -> StagesAtOnce | None:
@@ -92,18 +96,17 @@ class LocalStore:
         """A relation of the last version; one that a supply has brought since then is such a relation, too."""
         return self.published.get(name) or self.relations[name]
 
-    def intern(self, name: str, table: Array, *, more: Iterable[Array] = ()) -> LocalFacts:
-        """Facts given as encoded rows, stored without marks if they are new, as a set; `more` tables may follow."""
-        found: dict[str, list[Array]] = {name: []}
-        try:
-            for part in chain([table], more):
-                if self._supply.is_partial:
-                    self._supply.rows(name, part)
-                stored = self.relation(name, part.shape[1]).store(with_columns(part), _NO_CANDIDATE, Mark.CANDIDATE)
-                found[name].append(stored)
-        finally:
-            self.mark(gather(found), remove=Mark.CANDIDATE)
-        return gather(found)
+    def intern(self, name: str, rows: Array | Iterable[Array]) -> LocalFacts:
+        """Facts given as encoded rows, in one table or in several, stored without marks if they are new, as a set."""
+        tables = (rows,) if isinstance(rows, np.ndarray) else rows
+        if self._supply.is_partial:
+            tables = self._supplied(name, tables)
+        return incoming.interned(name, self.catalogue, tables)
+
+    def _supplied(self, name: str, tables: Iterable[Array]) -> Iterator[Array]:
+        for table in tables:
+            self._supply.rows(name, table)
+            yield table
 
     def find(self, name: str, table: Array) -> LocalFacts:
         """Those of the facts, given as encoded rows, that are stored."""
@@ -112,22 +115,22 @@ class LocalStore:
         relation = self.relations.get(name)
         if relation is None or relation.arity != table.shape[1]:
             return NOTHING
-        if len(table) == 1:  # and nothing can occur twice
-            return LocalFacts({name: relation.find(with_columns(table), OLD)})
-        rows = relation.store(with_columns(table), _OLD_NO_CANDIDATE, Mark.CANDIDATE)
-        relation.mark(rows, NO_MARKS, Mark.CANDIDATE)
-        return LocalFacts({name: rows})
+        return incoming.found(relation, table, self.catalogue)
 
     def clear(self) -> None:
         """Between transactions: forget every fact, count and plan, but no constant."""
         self.relations.clear()
-        self.prepared, self.counted, self.groups = {}, Counted(), Groups(self.dictionary)
+        self.prepared, self.counted, self.groups = {}, Counted(), Groups(self.dictionary, self.catalogue.pause)
 
-    def commit(self) -> None:
-        """End the transaction: what is NOW becomes OLD. After an interrupt inside it, call it again to finish it."""
+    def commit(self, *, tidies: bool = True) -> None:
+        """End the transaction: what is NOW becomes OLD. After an interrupt inside it, call it again to finish it.
+
+        Relations most of whose rows are dead are tidied, which may take long, or left for `tidy`.
+        """
         if is_interpreting():
             self.workers.drain()
-        has_outgrown = self.catalogue.commit()
+        self.catalogue.pause.end()
+        has_outgrown = self.catalogue.commit(tidies=tidies)
         self.counted.commit()
         self.groups.commit()
         if has_outgrown:
@@ -137,6 +140,7 @@ class LocalStore:
     def rollback(self) -> None:
         """Undo the transaction. After an interrupt inside it, `distrust` and call it again."""
         self.workers.drain()
+        self.catalogue.pause.end()
         self.counted.undo()
         self.groups.undo()
         if self.catalogue.has_new:
@@ -147,7 +151,7 @@ class LocalStore:
     def distrust(self) -> None:
         """After an interrupt: forget counts, ledgers, rewrites and plans: they can be made again."""
         self.workers.drain()
-        self.prepared, self.counted, self.groups = {}, Counted(), Groups(self.dictionary)
+        self.prepared, self.counted, self.groups = {}, Counted(), Groups(self.dictionary, self.catalogue.pause)
         self.catalogue.forget(is_of_rewrites)
         self.catalogue.stand_still()
         for relation in self.relations.values():
@@ -184,7 +188,8 @@ class LocalStore:
         """The given facts that are in the view."""
         if not facts:
             return NOTHING
-        return LocalFacts({name: self.relations[name].restrict(rows, view) for name, rows in facts.parts.items()})
+        found = {name: self._restricted(self.relations[name], rows, view) for name, rows in facts.parts.items()}
+        return LocalFacts(found)
 
     def select(self, relations: Iterable[str], view: View) -> LocalFacts:
         """Every stored fact of the relations that is in the view."""
@@ -199,13 +204,14 @@ class LocalStore:
         for name in relations:
             relation = self.relations.get(name)
             if relation is not None and relation.journalled and (not view.want & _OLD or relation.alive):
-                found[name] = relation.restrict(relation.journal, view)
+                found[name] = self._restricted(relation, relation.journal, view)
         return LocalFacts(found)
 
     def mark(self, facts: LocalFacts, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
         """Give and take marks."""
         for name, rows in facts.parts.items():
-            self.relations[name].mark(rows, add, remove)
+            for some in self.catalogue.pieces(rows):
+                self.relations[name].mark(some, add, remove)
 
     def size(self, relation: str) -> int:
         """How many facts the relation has in the materialisation, as of the last commit."""
@@ -227,7 +233,7 @@ class LocalStore:
     ) -> LocalFacts:
         """The heads of the instances that the given facts drive; see the protocol."""
         if self._supply.is_partial:
-            self._announce_driven(stage, driving, blocking, matching)
+            calls.announce_driven(self._supply, self._preparation(stage), self.relations, driving, blocking, matching)
         found: dict[str, list[Array]] = {}
         self._drive(stage, driving, blocking, matching, phase, self._collector(found, heads, add))
         return gather(found)
@@ -243,7 +249,7 @@ class LocalStore:
         if crew.bundle is None or crew.others or name in crew.bundle.scans or crew.bundle.heads != {name}:
             return None
         self.ask_budget()
-        swept = sweep(crew.bundle, self.relations[name], rows, heads, passing, self._runner.scratch)
+        swept = sweep(crew.bundle, self.relations[name], rows, heads, passing, self.runner.scratch)
         for key, count in swept.hits:
             self.derivations[key, phase] += count
         self.ask_budget()
@@ -255,16 +261,16 @@ class LocalStore:
     ) -> LocalFacts:
         """The heads of all instances of the given rules."""
         if self._supply.is_partial:
-            self._announce_all(stage, rules, matching)
+            calls.announce_all(self._supply, self._preparation(stage), rules, matching)
         found: dict[str, list[Array]] = {}
-        self._runner.run_all(self._preparation(stage), rules, matching, phase, self._collector(found, heads, add))
+        self.runner.run_all(self._preparation(stage), rules, matching, phase, self._collector(found, heads, add))
         return gather(found)
 
     def supported(self, stage: Stage, facts: LocalFacts, matching: Matching, phase: str) -> LocalFacts:
         """Those of the given facts that are the head of at least one instance."""
         if self._supply.is_partial:
-            self._announce_heads(stage, facts, matching)
-        prepared, runner = self._preparation(stage), self._runner
+            calls.announce_heads(self._supply, self._preparation(stage), self.relations, facts, matching)
+        prepared, runner = self._preparation(stage), self.runner
         found = {}
         for name, rows in facts.parts.items():
             if self._supply.races_provers:
@@ -281,8 +287,8 @@ class LocalStore:
     ) -> tuple[LocalFacts, LocalFacts]:
         """The stage's own body facts of at most `limit` instances per rule and given head, and the heads exhausted."""
         if self._supply.is_partial:
-            self._announce_heads(stage, facts, matching)
-        return self._runner.expand(self._preparation(stage), facts, matching, limit, bodies, add, phase)
+            calls.announce_heads(self._supply, self._preparation(stage), self.relations, facts, matching)
+        return self.runner.expand(self._preparation(stage), facts, matching, limit, bodies, add, phase)
 
     # -- counts and aggregates -------------------------------------------------------------------------------------
 
@@ -316,8 +322,8 @@ class LocalStore:
     ) -> LocalFacts:
         """As `derive`, but adds `sign` to the head's count in the instance's round, once per instance."""
         if self._supply.is_partial:
-            self._announce_driven(stage, driving, blocking, matching)
-        prepared, scratch = self._preparation(stage), self._runner.scratch
+            calls.announce_driven(self._supply, self._preparation(stage), self.relations, driving, blocking, matching)
+        prepared, scratch = self._preparation(stage), self.runner.scratch
         runs = calls.driven(prepared, self.relations, driving, blocking, matching, self.ask_budget, scratch)
         return union([self._count(stage, executable, rows, sign, phase) for executable, rows in runs])
 
@@ -326,14 +332,14 @@ class LocalStore:
     ) -> LocalFacts:
         """As `evaluate`, but counting."""
         if self._supply.is_partial:
-            self._announce_all(stage, rules, matching)
+            calls.announce_all(self._supply, self._preparation(stage), rules, matching)
         runs = self._preparation(stage).from_nothing(rules, matching)
         return union([self._count(stage, executable, None, sign, phase) for executable in runs])
 
     def _count(self, stage: Stage, executable: Executable, rows: Array | None, sign: int, phase: str) -> LocalFacts:
         head = executable.plan.rule.head
         heads = self.relation(head.relation, len(head.terms))
-        counts = self._runner.count(stage.relations, executable, rows, heads, self.counted, sign, phase)
+        counts = self.runner.count(stage.relations, executable, rows, heads, self.counted, sign, phase)
         return union(LocalFacts({head.relation: facts}) for facts in counts)
 
     def due(self, facts: LocalFacts) -> tuple[int, LocalFacts, LocalFacts, LocalFacts]:
@@ -359,6 +365,10 @@ class LocalStore:
 
     # -- within ----------------------------------------------------------------------------------------------------
 
+    def _restricted(self, relation: Relation, rows: Array, view: View) -> Array:
+        """Those of the rows that are in the view, found in steps."""
+        return joined([relation.restrict(some, view) for some in self.catalogue.pieces(rows)])
+
     def _preparation(self, stage: Stage) -> Preparation:
         found = self.prepared.get(id(stage))
         if found is None or found.stage is not stage:
@@ -366,29 +376,18 @@ class LocalStore:
             found = self.prepared[id(stage)] = Preparation(stage, *known)
         return found
 
-    def _announce_driven(self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching) -> None:
-        found = calls.calls_driven(self._preparation(stage), self.relations, driving, blocking, matching)
-        self._supply.look_ups(stage, matching, found)
-
-    def _announce_all(self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching) -> None:
-        found = calls.calls_from_nothing(self._preparation(stage), rules, matching)
-        self._supply.look_ups(stage, matching, found)
-
-    def _announce_heads(self, stage: Stage, facts: LocalFacts, matching: Matching) -> None:
-        found = calls.calls_for_heads(self._preparation(stage), self.relations, facts, matching)
-        self._supply.look_ups(stage, matching, found)
-
     def _drive(
         self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching, phase: str, sink: Sink
     ) -> None:
         prepared = self._preparation(stage)
         for name, rows in driving.parts.items():
             crew = prepared.crew(name, Driver.LITERAL, matching)
-            self._runner.run(crew, self.relations[name].table(rows), phase, sink)
+            for some in self.catalogue.pieces(rows):
+                self.runner.run(crew, self.relations[name].table(some), phase, sink)
         blocked = calls.driven(prepared, self.relations, NOTHING, blocking, matching, self.ask_budget)
         for executable, rows in ((one, rows) for one, rows in blocked if not one.is_futile()):
             stored = self.relations[executable.plan.relation or ""].rows
-            self._runner.feed(executable, stored.take(rows, axis=0), phase, sink)
+            self.runner.feed(executable, stored.take(rows, axis=0), phase, sink)
 
     def _collector(self, found: dict[str, list[Array]], heads: View, add: Mark) -> Sink:
         def collect(rule: LoweredRule, table: Array) -> None:

@@ -121,9 +121,13 @@ class SparkBackend:
         """Never: what a transaction has fetched from Spark, and what its jobs write, is one for all relations."""
         return not relations
 
-    def beside(self) -> AbstractContextManager[None]:
+    def can_make_way(self, relations: Set[str]) -> bool:
+        """Never, for the same reason."""
+        return not relations
+
+    def beside(self, changed: Set[str], read: Set[str]) -> AbstractContextManager[None]:
         """Not asked for: no transaction is apart from another."""
-        return self._near.beside()
+        return self._near.beside(changed, read)
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> Facts:
         """Those of the facts that are in the materialisation.
@@ -204,6 +208,12 @@ class SparkBackend:
             release(after, keeping=committed.relations)
             raise
         self._after = after
+
+    is_untidy = False
+    """What the driver holds is small, and tidied with every commit."""
+
+    def tidy(self, pause: Callable[[], None]) -> None:
+        """Nothing is left to do."""
 
     def commit(self) -> None:
         """Make what `prepare` has written the version that readers see."""

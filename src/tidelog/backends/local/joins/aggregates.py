@@ -24,9 +24,10 @@ from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins.row_lookups import distinct_rows, lookup
 from tidelog.backends.local.joins.runner import with_columns
 from tidelog.backends.local.kernels.compiled import Array
-from tidelog.backends.local.relations.facts import NOTHING, LocalFacts
+from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, union
 from tidelog.backends.local.relations.ledgers import Ledger, Place, ledger
 from tidelog.backends.local.relations.relation import Relation
+from tidelog.backends.local.relations.steps import never, pieces
 from tidelog.planning.lowered import GroupRule
 from tidelog.planning.views import ANY, NO_MARKS, NOW, OLD, Mark, View
 
@@ -37,6 +38,8 @@ _LARGE = 256
 """From how many members on a group may have a ledger: reading fewer takes some microseconds, as a ledger does."""
 _FEW = 4
 """A ledger is made when at most one in so many members has changed; it is given up below one in so many of _LARGE."""
+_PART, _MOST_PARTS, _SPREAD = 1 << 15, 1 << 12, 0x9E3779B1
+"""About how many facts are regrouped in a step, how many steps there are at most, and what scatters groups."""
 
 Key = tuple[int, ...]
 
@@ -44,8 +47,8 @@ Key = tuple[int, ...]
 class Groups:
     """The ledgers of all large groups of a store, by rule and group, as one version after the other."""
 
-    def __init__(self, dictionary: Dictionary) -> None:
-        self._dictionary = dictionary
+    def __init__(self, dictionary: Dictionary, pause: Callable[[], None] = never) -> None:
+        self._dictionary, self._pause = dictionary, pause
         self._ledgers: dict[str, dict[Key, Ledger]] = {}
         self._changed: list[tuple[str, Key, Ledger]] = []
         self.nbytes = 0
@@ -113,15 +116,34 @@ class Groups:
         result, lacking = relation(rule.relation, rule.group + 1), relation(rule.lacking, rule.group)
         if changed is None:
             return NOTHING, NOTHING, 0
+        come, gone, groups = [], [], 0
+        for part in filter(len, _parts(body, changed, rule.group, self._pause)):
+            inserted, deleted, touched = self._regroup(rule, part, body, (result, lacking), against, keeps)
+            come.append(inserted)
+            gone.append(deleted)
+            groups += touched
+            self._pause()
+        return union(come, disjoint=True), union(gone, disjoint=True), groups
+
+    def _regroup(
+        self,
+        rule: GroupRule,
+        changed: Array,
+        body: Relation,
+        relations: tuple[Relation, Relation],
+        against: View,
+        keeps: bool,
+    ) -> tuple[LocalFacts, LocalFacts, int]:
+        """The same for some of the changed facts, with all that belong to their groups."""
         ledgers = self._ledgers.get(rule.relation) if against is OLD else None
         if ledgers and len(changed) == 1:
             row = changed[0]
-            single = self._of_one(rule, body.rows[row].tolist(), int(body.marks[row]), (result, lacking))
+            single = self._of_one(rule, body.rows[row].tolist(), int(body.marks[row]), relations)
             if single is not None:
                 return *single, 1
         table = body.rows.take(changed, axis=0)
         groups = distinct_rows(table[:, : rule.group])
-        task = _Regrouping(rule, body, (result, lacking), groups, table, changed, against)
+        task = _Regrouping(rule, body, relations, groups, table, changed, against)
         if ledgers:
             self._from_ledgers(task)
         waiting = np.flatnonzero(task.after == _UNKNOWN) if against is OLD else self._only_better(task)
@@ -325,6 +347,27 @@ def _fact(
 
 def _stored(relation: Relation, table: Array, view: View | None) -> Array:
     return relation.store(table, ANY, NO_MARKS) if view is None else relation.find(table, view)
+
+
+def _parts(body: Relation, changed: Array, width: int, pause: Callable[[], None]) -> Iterator[Array]:
+    """Changed facts in parts, so that all of one group are in one part, and a part takes some milliseconds."""
+    each = body.count // body.distinct(0) if body.distinct(0) else 1
+    number = min((len(changed) + min(len(changed) * each, body.count)) // _PART + 1, _MOST_PARTS)
+    if number == 1 or not width or len(changed) == 1:
+        yield changed
+        return
+    parts: list[list[Array]] = [[] for _ in range(number)]
+    for some in pieces(changed, pause):
+        keys = np.zeros(len(some), np.uint32)
+        for column in range(width):
+            keys = (keys + body.rows[:, column].take(some).astype(np.uint32)) * np.uint32(_SPREAD)
+        homes = ((keys >> np.uint32(16)) % np.uint32(number)).astype(np.uint16)
+        order = np.argsort(homes, kind="stable")  # of 16 bits, so that it takes a few nanoseconds each
+        bounds = np.searchsorted(homes[order], np.arange(number + 1))
+        for part, start, stop in zip(parts, bounds, bounds[1:]):
+            part.append(some[order[start:stop]])
+    for part in parts:
+        yield np.concatenate(part)
 
 
 def _runs(positions: Array) -> tuple[Array, Array]:

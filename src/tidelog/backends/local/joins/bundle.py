@@ -31,7 +31,7 @@ from tidelog.planning.lowered import LoweredRule
 MOST_DRIVING = 4096
 """With more driving rows the price of a call no longer matters, and a table of one program may be large."""
 _TABLE = 1 << 16
-_FUEL = 1 << 24
+_FUEL = 1 << 20
 """How many candidates all programs of a call may look at together before the budget is asked again."""
 _LOADS, _CODE, _STARTS, _REGISTERS, _CHOSEN = 0, 2, 4, 6, 8
 _ROOM = 2
@@ -243,22 +243,22 @@ class Bundle:
 
         `driving` is about how many facts will drive them: so many times there is room for new constants.
         """
+        epoch = 0
+        for relation in self._relations:
+            epoch += relation.epoch
+        while epoch != self._epoch or any(relation.count for relation in self._empty):  # see `Executable.refresh`
+            useful = [number for number, one in enumerate(self.executables) if not one.is_futile()]
+            for number in useful:
+                self.executables[number].refresh()
+            self._programs = self._programs._replace(order=np.array(useful, np.int64))
+            self._empty = [relation for relation in self._relations if not relation.count]
+            self._epoch, epoch = epoch, sum(relation.epoch for relation in self._relations)
         if self._dictionary is not None:
             self._dictionary.reserve(_ROOM * sum(one.computes for one in self._fused) * driving)
             if self._moved != self._dictionary.moved:
                 for fused in self._fused:
                     fused.note_constants()
                 self._moved = self._dictionary.moved
-        epoch = 0
-        for relation in self._relations:
-            epoch += relation.epoch
-        if epoch != self._epoch or any(relation.count for relation in self._empty):
-            useful = [number for number, one in enumerate(self.executables) if not one.is_futile()]
-            for number in useful:
-                self.executables[number].refresh()
-            self._programs = self._programs._replace(order=np.array(useful, np.int64))
-            self._empty = [relation for relation in self._relations if not relation.count]
-            self._epoch = sum(relation.epoch for relation in self._relations)
         for executable in self._scanning:
             executable.note_sizes()
         return self._programs

@@ -19,7 +19,7 @@ from tidelog.backends.local.joins.row_lookups import first_of_each
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.local.relations.relation import Relation
-from tidelog.backends.local.supply import Call
+from tidelog.backends.local.supply import Supply
 from tidelog.planning.lowered import LoweredRule
 from tidelog.planning.plan import Driver
 from tidelog.planning.views import Matching
@@ -67,23 +67,33 @@ def _with_matches(crew: Crew, driving: Array, scratch: Array) -> Iterable[Execut
     return [*crew.others, *found.unfinished, *(executable for executable, _ in found.hits)]
 
 
-def calls_driven(
-    prepared: Preparation, relations: Relations, driving: LocalFacts, blocking: LocalFacts, matching: Matching
-) -> list[Call]:
-    """What `driven` will run."""
+def announce_driven(
+    supply: Supply,
+    prepared: Preparation,
+    relations: Relations,
+    driving: LocalFacts,
+    blocking: LocalFacts,
+    matching: Matching,
+) -> None:
+    """Tell a supply what `driven` will run."""
     found = driven(prepared, relations, driving, blocking, matching, lambda: None)
-    return [(executable.plan, relations[executable.plan.relation or ""].rows[rows]) for executable, rows in found]
+    calls = [(executable.plan, relations[executable.plan.relation or ""].rows[rows]) for executable, rows in found]
+    supply.look_ups(prepared.stage, matching, calls)
 
 
-def calls_from_nothing(prepared: Preparation, rules: Sequence[LoweredRule], matching: Matching) -> list[Call]:
-    """The plans that enumerate all instances of rules."""
-    return [(prepared.executable(rule, Driver.NOTHING, None, matching).plan, NO_DRIVER) for rule in rules]
+def announce_all(supply: Supply, prepared: Preparation, rules: Sequence[LoweredRule], matching: Matching) -> None:
+    """Tell a supply that all instances of rules will be enumerated."""
+    calls = [(prepared.executable(rule, Driver.NOTHING, None, matching).plan, NO_DRIVER) for rule in rules]
+    supply.look_ups(prepared.stage, matching, calls)
 
 
-def calls_for_heads(prepared: Preparation, relations: Relations, heads: LocalFacts, matching: Matching) -> list[Call]:
-    """The plans that look for instances with given heads."""
-    return [
+def announce_heads(
+    supply: Supply, prepared: Preparation, relations: Relations, heads: LocalFacts, matching: Matching
+) -> None:
+    """Tell a supply that instances with given heads will be looked for."""
+    calls = [
         (prepared.executable(rule, Driver.HEAD, None, matching).plan, relations[name].rows[rows])
         for name, rows in heads.parts.items()
         for rule in prepared.heads.get(name, ())
     ]
+    supply.look_ups(prepared.stage, matching, calls)

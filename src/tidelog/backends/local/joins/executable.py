@@ -203,21 +203,22 @@ class Executable:
         epoch = 0
         for use in segment.uses:
             epoch += use[1].epoch
-        if epoch == segment.epoch:
-            return
-        for at, relation, columns in segment.uses:
-            code = segment.code
-            if columns and len(columns) < relation.rows.shape[1]:
-                index = relation.index(columns)
-                code[at + machine.SLOTS] = index.slots.ctypes.data
-                code[at + machine.ROOM] = len(index.slots) - 1
-                code[at + machine.LINKS] = index.links.ctypes.data
-            else:
-                code[at + machine.SLOTS] = relation.slots.ctypes.data
-                code[at + machine.ROOM] = len(relation.slots) - 1
-            code[at + machine.ROWS] = relation.rows.ctypes.data
-            code[at + machine.MARKS] = relation.marks.ctypes.data
-        segment.epoch = sum(relation.epoch for _, relation, _ in segment.uses)
+        while epoch != segment.epoch:  # making an index moves arrays, and may let an update pass that moves others
+            for at, relation, columns in segment.uses:
+                self._point(segment.code, at, relation, columns)
+            segment.epoch, epoch = epoch, sum(relation.epoch for _, relation, _ in segment.uses)
+
+    def _point(self, code: Array, at: int, relation: Relation, columns: tuple[int, ...]) -> None:
+        if columns and len(columns) < relation.rows.shape[1]:
+            index = relation.index(columns)
+            code[at + machine.SLOTS] = index.slots.ctypes.data
+            code[at + machine.ROOM] = len(index.slots) - 1
+            code[at + machine.LINKS] = index.links.ctypes.data
+        else:
+            code[at + machine.SLOTS] = relation.slots.ctypes.data
+            code[at + machine.ROOM] = len(relation.slots) - 1
+        code[at + machine.ROWS] = relation.rows.ctypes.data
+        code[at + machine.MARKS] = relation.marks.ctypes.data
 
     def _arithmetic(self, operations: Sequence[Test | Compute], table: Array) -> Array:
         for operation in operations:

@@ -72,18 +72,18 @@ class Pass:
         """The number of columns of its tables."""
         return len(self._chosen)
 
-    def fill(self, table: Array) -> Array:
-        """Write matches until the table is full, or many candidates were looked at; the rows that were written."""
+    def fill(self, table: Array, share: int = 1) -> Array:
+        """Write matches until the table is full, or its share of fuel is used up; the rows that were written."""
         one = self._segment
         if self._is_single:
             written = single_join.run(
                 self.driving, one.loads, one.column, one.code, 0, self._registers, self._cursors, self._state,
-                bounded(machine.FUEL), self._chosen, table, self._scratch,
+                bounded(machine.FUEL // share), self._chosen, table, self._scratch,
             )  # fmt: skip
         else:
             written = machine.run(
                 self.driving, one.loads, one.code, one.starts, self._registers, self._cursors, self._state, self._limit,
-                bounded(machine.FUEL), self._chosen, table,
+                bounded(machine.FUEL // share), self._chosen, table,
             )  # fmt: skip
         return table[:written]
 

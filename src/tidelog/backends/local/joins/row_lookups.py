@@ -15,11 +15,13 @@ import numpy as np
 from tidelog.backends.local.joins import machine
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.interpreting import bounded
+from tidelog.backends.local.relations.facts import distinct
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.planning.plan import Column, Ignore
 from tidelog.planning.views import View
 
 _CHUNK = 1 << 16
+_WORD = 0xFFFFFFFF
 _ONLY = np.zeros(1, np.int64)
 """Where the one step of the program starts."""
 
@@ -47,6 +49,11 @@ def distinct_rows(table: Array) -> Array:
         return np.ascontiguousarray(table)
     if not table.shape[1]:
         return table[:1]
+    if table.shape[1] == 1:
+        return distinct(table[:, 0])[:, None]
+    if table.shape[1] == 2 and table.dtype == np.int32:  # as one word: one sort instead of two
+        packed = distinct(table[:, 0].astype(np.int64) << 32 | table[:, 1].astype(np.int64) & _WORD)
+        return np.column_stack([packed >> 32, packed & _WORD]).astype(np.int32)
     ordered = table[np.lexsort(table.T[::-1])]
     keep = np.empty(len(ordered), np.bool_)
     keep[0] = True

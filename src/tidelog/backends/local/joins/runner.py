@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -43,6 +44,15 @@ class Runner:
         self.derivations: Counter[tuple[str, str]] = Counter()
         self.ask_budget: Callable[[], None] = lambda: None
         self.scratch = scratch()
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """Let another transaction use scratch space of its own: that of the open one holds heads to be stored."""
+        kept, self.scratch = self.scratch, scratch()
+        try:
+            yield
+        finally:
+            self.scratch = kept
 
     def run(self, crew: Crew, driving: Array, phase: str, sink: Sink) -> None:
         """The heads of everything that the rows drive: of few rows at once, of many rule by rule."""

@@ -23,7 +23,7 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import Workers
 
 _PASSES = 4
-"""Passes per thread between two tables: so nobody waits long for the slowest."""
+"""Passes per thread between two tables: so nobody waits long for the slowest. They share the fuel of one run."""
 _MOST_TABLES = 4
 """A pass whose heads wait for those of an earlier one makes no more tables than these meanwhile."""
 _LEAST_RANGE = 64
@@ -66,7 +66,7 @@ class _Begun:
 
     def go(self, table: Array) -> None:
         """Make one more table."""
-        self.tables.append(self.one.fill(table))
+        self.tables.append(self.one.fill(table, _PASSES))
         self.found += len(self.tables[-1])
 
 

@@ -86,10 +86,11 @@ def sweep(bundle: Bundle, relation: Relation, driving: Array, heads: View, passi
     """As many rounds as fit into one kernel call, perhaps not even one."""
     count, room = len(driving), min(_MOST_FOUND, max(_LEAST_ROOM, relation.count))
     with bundle.latch, relation.latch:
-        programs, epoch = bundle.ready(room), relation.epoch  # makes the indexes, which are lent with everything else
-        lent = relation.lend(count, room, heads, baring=not passing.numbers[1] & _NOW)
-        if relation.epoch != epoch:
-            programs = bundle.ready(room)
+        epoch = -1
+        while epoch != relation.epoch:
+            epoch = relation.epoch
+            lent = relation.lend(count, room, heads, baring=not passing.numbers[1] & _NOW)
+            programs = bundle.ready(room)  # may make indexes, which are lent with everything else
         reached = np.empty(count + room, np.int32)
         reached[:count] = driving
         totals = np.zeros(len(programs.order), np.int64)

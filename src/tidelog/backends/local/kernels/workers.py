@@ -84,6 +84,11 @@ class Workers:
         self.threads = threads
         self._shifts: set[_Shift[Any]] = set()
 
+    @property
+    def least(self) -> int:
+        """The number of rows from which on work is shared."""
+        return LEAST
+
     def takes(self, size: int) -> bool:
         """Whether work on that number of rows is shared."""
         return size >= LEAST and self.threads > 1

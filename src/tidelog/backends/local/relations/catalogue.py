@@ -12,8 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
 
+from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
-from tidelog.backends.local.relations.relation import Latch, Relation
+from tidelog.backends.local.relations.arrays import Latch
+from tidelog.backends.local.relations.relation import Relation
+from tidelog.backends.local.relations.steps import Pause, pieces
 from tidelog.errors import UpdateError
 
 
@@ -21,10 +24,13 @@ class Catalogue:
     """Relations by name."""
 
     def __init__(self, latch: Latch, workers: Workers = ALONE) -> None:
-        self._latch, self._workers = latch, workers
+        self._latch, self.workers, self.pause = latch, workers, Pause()
         self._opened: list[Relation] = []
         self.relations: dict[str, Relation] = {}
         self.published: dict[str, Relation] = {}
+        self._noted: dict[str, int] = {}
+        self.untidy: dict[str, Relation] = {}
+        """What a commit has left for `tidy`."""
         self.has_new = False
         """Whether this transaction has made relations, which a rollback takes away."""
 
@@ -33,44 +39,93 @@ class Catalogue:
         found = self.relations.get(name)
         if found is None or (found.arity != arity and not found.alive and not len(found.journal)):
             self.has_new = True  # before there is one, so that a rollback after an interrupt looks for it
-            found = self.relations[name] = Relation(name, arity, self._opened, self._latch, self._workers)
+            found = self.relations[name] = Relation(name, arity, self._opened, self._latch, self.pause, self.workers)
         if found.arity != arity:
             raise UpdateError.of(
                 "E301", f"{name} has {found.arity} columns, not {arity}", remedy="use one number of them"
             )
         return found
 
+    def pieces(self, rows: Array) -> Iterator[Array]:
+        """Rows in steps, with pauses between them; a step is as long as threads can share."""
+        return pieces(rows, self.pause, self.workers)
+
     def has_touched(self, relations: Set[str]) -> bool:
-        """Whether the transaction has stored or marked facts of one of the relations, or made any relation."""
-        return self.has_new or any(relation.name in relations for relation in self._opened)
+        """Whether the transaction has stored or marked facts of one of the relations, or made one."""
+        return any(relation.name in relations for relation in self._opened) or self.has_made(relations)
+
+    def has_made(self, relations: Set[str]) -> bool:
+        """Whether the transaction has made one of the relations."""
+        return self.has_new and any(self.published.get(name) is not self.relations.get(name) for name in relations)
+
+    def _made(self) -> dict[str, Relation]:
+        return {name: one for name, one in self.relations.items() if self.published.get(name) is not one}
 
     @contextmanager
-    def beside(self) -> Iterator[None]:
-        """Let another transaction end by itself: what this one has touched is set aside meanwhile."""
-        opened = self._opened.copy()
+    def beside(self, changed: Set[str], read: Set[str]) -> Iterator[None]:
+        """Let another transaction end by itself: what this one has touched is set aside meanwhile.
+
+        Of the relations that the other one uses, this one goes on as it was where they are only read, and has done
+        nothing where they are changed; if the other one fails, it goes on everywhere.
+        """
+        used = changed | read
+        aside = [relation for relation in self._opened if relation.name in used]
+        opened = [relation for relation in self._opened if relation.name not in used]
         self._opened.clear()
+        kept = {relation.name: relation.set_aside() for relation in aside}
+        made = self._made() if self.has_new else {}
+        for name in made:
+            del self.relations[name]
+        has_new, self.has_new = self.has_new, False
+        has_failed = True
         try:
             yield
+            has_failed = False
         finally:
             self._opened[:0] = opened
+            self.relations.update(made)
+            self.has_new |= has_new
+            for relation in aside:
+                if has_failed or relation.name not in changed:
+                    relation.resume(kept[relation.name])
 
-    def commit(self) -> bool:
-        """What is NOW becomes OLD; whether the size of a relation has changed much since it was last noted."""
+    def commit(self, *, tidies: bool = True) -> bool:
+        """What is NOW becomes OLD; whether the size of a relation has changed much since it was last noted.
+
+        What is untidy then is tidied now, or noted for `tidy`.
+        """
         has_outgrown = False
         with self._latch:
             for relation in self._opened:
-                relation.commit()
-                has_outgrown |= relation.note_growth()
+                relation.commit(tidies=tidies)
+                if relation.is_untidy:
+                    self.untidy[relation.name] = relation
+                has_outgrown |= self._note_growth(relation)
             if self.has_new:
                 self.published = dict(self.relations)
                 self.has_new = False
             self._opened.clear()
         return has_outgrown
 
+    def _note_growth(self, relation: Relation) -> bool:
+        """Note the number of rows if it has doubled or halved since it was last noted; whether it has."""
+        noted, count = self._noted.get(relation.name, 0), relation.count
+        if count <= 2 * noted + 64 and noted <= 2 * count + 64:
+            return False
+        self._noted[relation.name] = count
+        return True
+
+    def tidy(self, pause: Callable[[], None]) -> None:
+        """Between transactions: tidy what commits have left; a `pause` that raises ends it."""
+        for name, relation in list(self.untidy.items()):
+            if relation.is_untidy and self.relations.get(name) is relation:
+                relation.tidy(pause)
+            del self.untidy[name]
+
     def rollback(self) -> None:
         """What is OLD becomes NOW again; relations that the transaction has made are gone."""
         with self._latch:
-            for name in [name for name, one in self.relations.items() if self.published.get(name) is not one]:
+            for name in self._made():
                 if name in self.published:
                     self.relations[name] = self.published[name]
                 else:

@@ -9,6 +9,7 @@ Never     : no marks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 
 import numpy as np
@@ -18,32 +19,41 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.backends.local.relations.parts import link_rows
 from tidelog.backends.local.relations.room import grown
+from tidelog.backends.local.relations.steps import full, never, ranges
 
 
 class Index:
     """One index; `rows` are always the rows of its relation."""
 
     def __init__(
-        self, columns: tuple[int, ...], rows: Array, count: int, capacity: int, workers: Workers = ALONE
+        self,
+        columns: tuple[int, ...],
+        rows: Array,
+        count: int,
+        capacity: int,
+        pause: Callable[[], None] = never,
+        workers: Workers = ALONE,
     ) -> None:
-        """The index of the first `count` rows, with links for up to `capacity`."""
+        """The index of the first `count` rows, with links for up to `capacity`; built with pauses, which may raise."""
         self.columns = columns
         self.head = np.zeros(hashing.COLUMNS + len(columns), np.int64)
         self.head[hashing.WIDTH] = len(columns)
         self.head[hashing.COLUMNS :] = columns
         self.links = np.empty(capacity, np.int32)
-        self.slots = _empty_slots(count)
+        self.slots = _empty_slots(count, pause)
         self._point()
-        link_rows(workers, np.array([self.head.ctypes.data], np.int64), rows, 0, count)
+        for start, stop in ranges(count, workers=workers):
+            link_rows(workers, np.array([self.head.ctypes.data], np.int64), rows, start, stop)
+            pause()
         if _table_size(self.keys * 9 // 8) < len(self.slots):
-            self._rehash(self.keys * 9 // 8, rows)  # there was room for as many keys as rows
+            self._rehash(self.keys * 9 // 8, rows, pause)  # there was room for as many keys as rows
 
     @property
     def keys(self) -> int:
         """The number of distinct keys among all stored rows."""
         return int(self.head[hashing.KEYS])
 
-    def roomier(self, more: int, rows: Array, workers: Workers = ALONE) -> Index:
+    def roomier(self, more: int, rows: Array, pause: Callable[[], None] = never, workers: Workers = ALONE) -> Index:
         """An index with the same content and room for `more` keys and for as many rows as there is space for.
 
         It is this one if that has the room.
@@ -54,9 +64,9 @@ class Index:
             return self
         larger = copy(self)
         larger.head = self.head.copy()
-        larger.links = grown(self.links, len(rows), workers)
+        larger.links = grown(self.links, len(rows), pause, workers)
         if is_full:
-            larger._rehash(needed, rows)
+            larger._rehash(needed, rows, pause)
         larger._point()
         return larger
 
@@ -64,10 +74,12 @@ class Index:
         """The memory that the index takes for this number of rows."""
         return count * self.links.itemsize + self.slots.nbytes
 
-    def _rehash(self, keys: int, rows: Array) -> None:
+    def _rehash(self, keys: int, rows: Array, pause: Callable[[], None]) -> None:
         """Go on in a table with room for that number of keys."""
-        slots = _empty_slots(keys)
-        hashing.rehash(self.slots, slots, rows.ctypes.data, rows.shape[1], self.head.ctypes.data)
+        slots = _empty_slots(keys, pause)
+        for start, stop in ranges(len(self.slots)):
+            hashing.rehash(self.slots[start:stop], slots, rows.ctypes.data, rows.shape[1], self.head.ctypes.data)
+            pause()
         self.slots = slots
         self._point()
 
@@ -77,9 +89,9 @@ class Index:
         self.head[hashing.LINKS] = self.links.ctypes.data
 
 
-def _empty_slots(keys: int) -> Array:
+def _empty_slots(keys: int, pause: Callable[[], None]) -> Array:
     """The slots of an index with room for that number of keys."""
-    return np.full(_table_size(keys), -1, np.int64)
+    return full(_table_size(keys), -1, np.int64, pause)
 
 
 def _table_size(keys: int) -> int:

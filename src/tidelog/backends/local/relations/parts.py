@@ -223,18 +223,18 @@ def _store_some(
 
 @compiled
 def _enter(
-    rows: Array, size: Int, slots: Array, first: Int, last: Int, late: Array, picked: Array, ahead: Array
+    rows: Array, start: Int, stop: Int, slots: Array, first: Int, last: Int, late: Array, picked: Array, ahead: Array
 ) -> Int:  # fmt: skip
-    """Enter the rows whose search begins in a range of slots; the number of those that are late."""
+    """Enter the rows of a range whose search begins in a range of slots; the number of those that are late."""
     room = np.uint64(slots.shape[0] - 1)
     count, waiting, end = np.int64(0), np.int64(0), np.uint64(last) & room
-    for row in range(size):
+    for row in range(start, stop):
         h = row_hash(rows, row)
         place = np.int64(place_of(h, room))
         picked[count] = row
         ahead[count] = h
         count += np.int64(place >= first) & np.int64(place < last)
-        if count < BLOCK and row < size - 1:
+        if count < BLOCK and row < stop - 1:
             continue
         for i in range(count):
             fetch32(slots.ctypes.data, np.int64(place_of(ahead[i], room)))
@@ -264,14 +264,14 @@ def _enter_late(late: Array, rows: Array, slots: Array) -> None:
         slots[slot] = tag_of(h, room) | np.uint32(late[i] + 1)
 
 
-def enter_rows(workers: Workers, rows: Array, size: int, slots: Array) -> None:
-    """Enter the first rows of a relation, known to be distinct, into an empty table of full rows."""
+def enter_rows(workers: Workers, rows: Array, start: int, stop: int, slots: Array) -> None:
+    """Enter a range of the rows of a relation, known to be distinct, into a table that has none of them."""
     own = ranges(len(slots), workers.threads)
-    lates = [np.empty(size, np.int32) for _ in own]
+    lates = [np.empty(stop - start, np.int32) for _ in own]
 
     def enter(part: int) -> int:
         picked, ahead = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
-        return int(_enter(rows, size, slots, *own[part], lates[part], picked, ahead))
+        return int(_enter(rows, start, stop, slots, *own[part], lates[part], picked, ahead))
 
     waiting = workers.run([partial(enter, part) for part in range(len(own))])
     for some, count in zip(lates, waiting):

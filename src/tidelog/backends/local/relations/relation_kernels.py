@@ -169,10 +169,9 @@ def mark_rows(chosen: Array, marks: Array, counters: Array, journal: Array, add:
 
 
 @compiled
-def select_rows(marks: Array, size: Int, care: Int, want: Int, found: Array) -> Int:
-    """All rows in a view."""
-    hits = 0
-    for row in range(size):
+def select_rows(marks: Array, start: Int, stop: Int, care: Int, want: Int, found: Array, hits: Int) -> Int:
+    """Add the rows of a range that are in a view to those found before; how many there are then."""
+    for row in range(start, stop):
         if marks[row] & care == want:
             found[hits] = row
             hits += 1
@@ -201,10 +200,21 @@ def settle_rows(journal: Array, counters: Array, marks: Array, copied: Int, shif
 
 
 @compiled
-def compact_rows(rows: Array, marks: Array, size: Int, alive: Array) -> Int:
-    """Move the rows that carry marks to the front, in order; `alive[i]` is where row i goes, or -1."""
-    count = 0
-    for row in range(size):
+def resume_rows(rows: Array, kept: Array, marks: Array, counters: Array, journal: Array) -> None:
+    """Give rows the marks that they had, and put them into the empty journal."""
+    for i in range(rows.shape[0]):
+        marks[rows[i]] = kept[i]
+        journal[i] = rows[i]
+    counters[JOURNALLED] = rows.shape[0]
+
+
+@compiled
+def compact_rows(rows: Array, marks: Array, start: Int, stop: Int, alive: Array, count: Int) -> Int:
+    """Move the rows of a range that carry marks behind the first `count`, in order; how many there are then.
+
+    `alive[i]` is where row i goes, or -1.
+    """
+    for row in range(start, stop):
         if marks[row] == 0:
             alive[row] = -1
             continue

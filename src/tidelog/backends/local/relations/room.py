@@ -8,12 +8,15 @@ Never     : no rows are looked at.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
+from tidelog.backends.local.kernels import workers as sharing
 from tidelog.backends.local.kernels.compiled import Array
-from tidelog.backends.local.kernels.workers import ALONE, Workers, ranges
+from tidelog.backends.local.kernels.workers import ALONE, Workers
+from tidelog.backends.local.relations.steps import COPIED, never, ranges
 
 LEAST_ROWS = 16
 MEDIUM = 1 << 20
@@ -23,7 +26,7 @@ _HUGE = 1 << 21
 small pages takes 1.5 ms, in a huge one 0.2 ms. Room that is not touched takes no memory."""
 
 
-def grown(array: Array, capacity: int, workers: Workers = ALONE) -> Array:
+def grown(array: Array, capacity: int, pause: Callable[[], None] = never, workers: Workers = ALONE) -> Array:
     """The array with at least the given capacity; new entries are zero.
 
     Several threads copy it: that memory is touched for the first time costs more than copying, and is shared with it.
@@ -31,10 +34,13 @@ def grown(array: Array, capacity: int, workers: Workers = ALONE) -> Array:
     if len(array) >= capacity:
         return array
     larger = np.zeros((capacity, *array.shape[1:]), array.dtype)
-    if workers.takes(len(array)):
-        workers.run([partial(_copy, array, larger, *some) for some in ranges(len(array), workers.threads)])
-    else:
-        _copy(array, larger, 0, len(array))
+    for start, stop in ranges(len(array), COPIED, workers):
+        if workers.takes(stop - start):
+            parts = sharing.ranges(stop - start, workers.threads)
+            workers.run([partial(_copy, array, larger, start + first, start + last) for first, last in parts])
+        else:
+            _copy(array, larger, start, stop)
+        pause()
     return larger
 
 

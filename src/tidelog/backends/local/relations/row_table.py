@@ -165,11 +165,11 @@ def append_pairs(table: Int, size: Int, rows: Int, slots: Array, count: Int, ahe
 
 
 @compiled
-def enter_all(rows: Array, size: Int, slots: Array, ahead: Array) -> None:
-    """Enter the first rows of a relation, known to be distinct, into an empty table."""
+def enter_all(rows: Array, first: Int, last: Int, slots: Array, ahead: Array) -> None:
+    """Enter a range of the rows of a relation, known to be distinct, into a table that has none of them."""
     room = np.uint64(slots.shape[0] - 1)
-    for start in range(0, size, BLOCK):
-        count = min(BLOCK, size - start)
+    for start in range(first, last, BLOCK):
+        count = min(BLOCK, last - start)
         for i in range(np.uint64(count)):
             h = row_hash(rows, np.uint64(start) + i)
             ahead[i] = h

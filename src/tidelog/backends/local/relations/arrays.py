@@ -1,0 +1,204 @@
+"""The arrays of a relation: rows of ids, marks, a table of full rows, hash indexes, and their growth.
+
+What      : `Arrays` holds them, makes tables and indexes when they are first asked for, and makes room.
+Idea      : what grows is made aside, in steps, by one thread or several, and put in its place in one step.
+Invariant : every index holds every row, and the table of full rows does unless it `_is_behind`; `epoch` changes
+            whenever an array may have moved. An interrupt, or a pause that raises, can fall between any two statements,
+            and leaves all of this true.
+            Rows, tables and indexes change only under the latch, so that readers of other threads who hold it see the
+            marks of the last commit on arrays that stand still.
+Never     : no fact is stored, found or marked here (relation.py).
+
+A relation without columns is stored with one column that is always 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from threading import RLock
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.kernels.workers import ALONE, Workers
+from tidelog.backends.local.relations import relation_kernels, row_table
+from tidelog.backends.local.relations.full_table import filled
+from tidelog.backends.local.relations.index import Index
+from tidelog.backends.local.relations.room import LEAST_ROWS, MEDIUM, capacity_for, empty_table, grown
+from tidelog.backends.local.relations.steps import Pause
+from tidelog.errors import BudgetError
+
+_MOST_ROWS = 2**31 - 1
+
+Latch: TypeAlias = AbstractContextManager[bool]
+"""What a writer holds while arrays change, and a reader of another thread while it reads them: an `RLock`."""
+
+
+class Arrays:
+    """The arrays of one relation."""
+
+    def __init__(
+        self,
+        name: str,
+        arity: int,
+        opened: list[Any] | None = None,
+        latch: Latch | None = None,
+        pause: Pause | None = None,
+        workers: Workers = ALONE,
+    ) -> None:
+        self.name, self.arity, self._workers = name, arity, workers
+        self._opened, self.latch, self._pause = opened, latch or RLock(), pause or Pause()
+        self._is_open = self._is_torn = False
+        self.epoch = self._settled = 0
+        self._counters = np.zeros(relation_kernels.COUNTERS, np.int64)
+        self.rows = np.empty((LEAST_ROWS, max(arity, 1)), np.int32)
+        self.marks = np.zeros(LEAST_ROWS, np.uint16)
+        self._slots = empty_table(LEAST_ROWS)
+        self._is_behind = False
+        self.waiting = 0
+        """How many rows wait behind the stored ones, to be stored or forgotten; budgets count them."""
+        self._ahead = np.empty(row_table.BLOCK, np.uint64)
+        self._has_bare_rows = self._is_growing = False
+        self._indexes: dict[tuple[int, ...], Index] = {}
+        self._heads = np.empty(0, np.int64)
+        self._journal = np.empty(LEAST_ROWS, np.int32)
+        self.on_move: Callable[[Array], None] | None = None
+
+    @property
+    def count(self) -> int:
+        """The number of stored rows, those without marks included."""
+        return int(self._counters[relation_kernels.COUNT])
+
+    @property
+    def alive(self) -> int:
+        """The number of facts as of the last commit."""
+        return int(self._counters[relation_kernels.ALIVE])
+
+    @property
+    def size(self) -> int:
+        """The facts as of the last commit, and the rows stored since then or about to be."""
+        return self.alive + self.count - self._settled + self.waiting
+
+    @property
+    def journalled(self) -> int:
+        """The number of rows whose marks this transaction has changed."""
+        return int(self._counters[relation_kernels.JOURNALLED])
+
+    @property
+    def journal(self) -> Array:
+        """The rows whose marks this transaction has changed."""
+        return self._journal[: self._counters[relation_kernels.JOURNALLED]]
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that rows, marks and indexes take; room that has never been used takes none."""
+        arrays: list[Array] = [self.rows, self.marks, self._journal]
+        per_row = sum(array.itemsize * array.size // len(array) for array in arrays)
+        indexes = sum(index.nbytes(self.count) for index in self._indexes.values())
+        return (self.count + self.waiting) * per_row + self._slots.nbytes + indexes
+
+    @property
+    def slots(self) -> Array:
+        """The table of full rows; rows that were appended are entered when it is first asked for."""
+        if self._is_behind:
+            self.enter_rows()
+        return self._slots
+
+    @property
+    def is_storing(self) -> bool:
+        """Whether a step is under way for which room was made, or rows wait."""
+        return self._is_growing or self.waiting > 0
+
+    def enter_rows(self) -> None:
+        """Enter rows that were appended into the table of full rows, if there are any."""
+        with self.latch:
+            if self._is_behind:
+                slots = filled(self.rows, self.count, self.count, self._pause, self._workers)
+                self._swap(_slots=slots, _is_behind=False)
+
+    def index(self, columns: tuple[int, ...]) -> Index:
+        """The index on some columns; it is built when it is first asked for and kept from then on."""
+        found = self._indexes.get(columns)
+        if found is None:
+            with self.latch:
+                found = Index(columns, self.rows, self.count, len(self.marks), self._pause, self._workers)
+                self._swap(_indexes={**self._indexes, columns: found})
+        return found
+
+    def has_index(self, columns: tuple[int, ...]) -> bool:
+        """Whether an index on these columns is there."""
+        return columns in self._indexes
+
+    def distinct(self, column: int) -> int:
+        """About how many distinct values a column has, if an index knows; else 0."""
+        found = self._indexes.get((column,))
+        return found.keys if found else 0
+
+    def room(self, more: int) -> Array:
+        """Space behind the stored rows and those that wait there: `more` rows that wait may be written into it."""
+        with self.latch:
+            self._reserve_journal(self.waiting + more)
+            rows, marks = self._roomy(self.waiting + more)
+            if rows is not self.rows:
+                indexes = {columns: self._roomier(one, 0, rows) for columns, one in self._indexes.items()}
+                self._swap(rows=rows, marks=marks, _indexes=indexes)
+        return self.rows[self.count + self.waiting :]
+
+    def _reserve(self, more: int) -> None:
+        """Make room for `more` further rows everywhere."""
+        self._is_growing = True
+        try:
+            self._grow(more)
+        finally:
+            self._is_growing = False
+        self._reserve_journal(more)
+
+    def _grow(self, more: int) -> None:
+        needed, slots = self.count + more, self.slots
+        rows, marks = self._roomy(more)
+        is_roomy = needed < MEDIUM  # room saves collisions, as long as it costs little
+        if needed * 4 > len(slots) * (2 if is_roomy else 3):
+            slots = filled(rows, self.count, 2 * needed if is_roomy else needed, self._pause, self._workers)
+        indexes = self._indexes
+        for columns, one in self._indexes.items():
+            roomier = self._roomier(one, more, rows)
+            if roomier is not one:
+                indexes = {**indexes, columns: roomier}
+        if indexes is not self._indexes or slots is not self.slots or marks is not self.marks:
+            self._swap(rows=rows, marks=marks, _slots=slots, _indexes=indexes)
+
+    def _roomy(self, more: int) -> tuple[Array, Array]:
+        """Rows and marks with room for `more` further rows."""
+        needed = self.count + more
+        if needed > _MOST_ROWS:
+            raise BudgetError.of("E405", f"{self.name} has more than 2^31 rows", remedy="use the Spark backend")
+        if needed <= len(self.marks):
+            return self.rows, self.marks
+        capacity = capacity_for(needed, len(self.marks))
+        return self._grown(self.rows, capacity), self._grown(self.marks, capacity)
+
+    def _grown(self, array: Array, capacity: int) -> Array:
+        return grown(array, capacity, self._pause, self._workers)
+
+    def _roomier(self, index: Index, more: int, rows: Array) -> Index:
+        return index.roomier(more, rows, self._pause, self._workers)
+
+    def _reserve_journal(self, more: int) -> None:
+        if not self._is_open:  # nothing is stored or marked without coming by here
+            if self._opened is not None:
+                self._opened.append(self)  # before the flag: an interrupt in between leaves it listed
+            self._is_open = True
+        needed = int(self._counters[relation_kernels.JOURNALLED]) + more
+        if needed > len(self._journal):
+            self._journal = grown(self._journal, capacity_for(needed, len(self._journal)), workers=self._workers)
+
+    def _swap(self, **arrays: object) -> None:
+        """Put new arrays in the place of old ones, with the addresses of all indexes and a new epoch, in one step.
+
+        `dict.update` runs no Python code of ours, so that no interrupt can fall into it.
+        """
+        indexes: dict[tuple[int, ...], Index] = arrays.get("_indexes", self._indexes)  # type: ignore[assignment]
+        heads = np.array([index.head.ctypes.data for index in indexes.values()], np.int64)
+        self.__dict__.update(arrays, _heads=heads, epoch=self.epoch + 1)

@@ -1,0 +1,111 @@
+"""Long work on arrays, a step at a time.
+
+What      : `ranges` and `pieces` cut rows into steps of some milliseconds; a `Pause` is asked between two of them.
+Idea      : an update that arrives is looked at between two steps, so no step may be long. Whatever walks through all
+            rows of a relation (an index that is built, marks of many facts) walks a range at a time. What is built is
+            built aside, so that it can be given up between two steps. A step that several threads share is longer: as
+            long as makes sharing worth it (kernels/workers.py).
+Invariant : only the thread that writes is asked, and never while other threads work for it. A reader of another thread
+            that builds a table does so in one go, because what has arrived is not its business.
+Never     : no step is asked for after a transaction is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import get_ident
+
+import numpy as np
+
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.kernels.workers import ALONE, Workers
+
+STEP = 1 << 17
+"""How many rows a step takes: to enter one into a table that is larger than the cache takes about 30 ns, so 4 ms."""
+COPIED = 1 << 20
+"""How many are copied or filled in a step, at 4 to 8 bytes each: 4 ms, if the memory is touched for the first time."""
+
+
+def never() -> None:
+    """Asked where nobody can stop the work."""
+
+
+class Pause:
+    """What the thread that writes asks between two steps."""
+
+    def __init__(self) -> None:
+        self._ask: Callable[[], None] = never
+        self._thread = 0
+        self._is_held = False
+
+    def begin(self, ask: Callable[[], None]) -> None:
+        """From now on this thread is asked; what it is asked may raise."""
+        self._ask, self._thread, self._is_held = ask, get_ident(), False
+
+    def once(self, ask: Callable[[], None]) -> Callable[[], None]:
+        """The same question, not asked again while it is being answered: a watcher may read, which has pauses, too."""
+
+        def asked() -> None:
+            if not self._is_held:
+                self._is_held = True
+                try:
+                    ask()
+                finally:
+                    self._is_held = False
+
+        return asked
+
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """While a question is being answered: let another transaction ask its own."""
+        held, self._is_held = self._is_held, False
+        try:
+            yield
+        finally:
+            self._is_held = held
+
+    def end(self) -> None:
+        """Nobody is asked any more."""
+        self._ask = never
+
+    def __call__(self) -> None:
+        """Ask, if this is the thread that writes."""
+        if self._ask is not never and get_ident() == self._thread:
+            self._ask()
+
+
+def ranges(size: int, step: int = 0, workers: Workers = ALONE) -> Iterator[tuple[int, int]]:
+    """The range of `size` rows, cut into steps: as long ones as the threads share, then short ones."""
+    begun, step = 0, step or STEP
+    while workers.takes(size - begun):
+        last = min(begun + max(step, workers.least), size)
+        yield begun, last
+        begun = last
+    for start in range(begun, size, step):
+        yield start, min(start + step, size)
+
+
+def pieces(rows: Array, pause: Callable[[], None], workers: Workers = ALONE) -> Iterator[Array]:
+    """Some rows, cut into steps, with pauses between them."""
+    if len(rows) <= STEP:
+        yield rows
+        return
+    for start, stop in ranges(len(rows), workers=workers):
+        if start:
+            pause()
+        yield rows[start:stop]
+
+
+def joined(parts: list[Array]) -> Array:
+    """What was done in steps, as one array."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def full(size: int, value: int, dtype: type, pause: Callable[[], None] = never) -> Array:
+    """An array of one value."""
+    made: Array = np.empty(size, dtype)
+    for start, stop in ranges(size, COPIED):
+        made[start:stop] = value
+        pause()
+    return made

@@ -1,0 +1,133 @@
+"""Work is done in small steps, and what arrives between any two of them is taken into account.
+
+Steps are made tiny here, so that every loop over rows has many, and pauses fall into the middle of everything: an index
+that is half built, marks of which a part is set, a relation that is being tidied.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+import tidelog as tl
+from tests.arrivals.scheduler import facts
+from tests.arrivals.test_random import check
+from tests.arrivals.test_submit import at_step, until
+from tests.differential.engines import STRATEGIES
+from tidelog.backends.local import backend as backend_module
+from tidelog.backends.local.joins import aggregates
+from tidelog.backends.local.relations import relation as relation_module
+from tidelog.backends.local.relations import room, steps
+from tidelog.maintenance.joining import StandAsideError
+
+
+@pytest.fixture
+def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Steps of two or three rows."""
+    monkeypatch.setattr(steps, "STEP", 3)
+    monkeypatch.setattr(room, "COPIED", 5)
+    monkeypatch.setattr(steps, "COPIED", 5)
+    monkeypatch.setattr(relation_module, "_SELECTED", 4)
+    monkeypatch.setattr(aggregates, "_PART", 2)
+    monkeypatch.setattr(backend_module, "_PART", 2)
+    monkeypatch.setattr(backend_module, "_RUN", 2)
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_random_arrivals_in_tiny_steps(strategy: str) -> None:
+    """The streams of test_random.py, where each update has many more steps to arrive at."""
+    first = 50_000 + 1000 * STRATEGIES.index(strategy)
+    assert sum(check(first + number, strategy, (0, 1, 3, 8, 20, 50, 90)) for number in range(4)) > 0
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_many_random_arrivals_in_tiny_steps(strategy: str) -> None:
+    """The long tier of the same."""
+    first = 5_000_000 + 10_000 * STRATEGIES.index(strategy)
+    assert sum(check(first + number, strategy, (0, 1, 3, 8, 20, 50, 90, 200)) for number in range(400)) > 100
+
+
+@pytest.mark.usefixtures("tiny")
+def test_an_opposite_is_taken_in_until_the_version_is_decided() -> None:
+    """Also after the last stage, while the change is described: they share a version in which nothing changes."""
+    rules, chain = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z).", [(at, at + 1) for at in range(9)]
+    shared, alone = 0, 0
+    for step in range(400):
+        engine = tl.Engine(rules, strategy="dred")
+        engine.apply(insert={"edge": chain})
+        at_step(engine, step, lambda: engine.submit(insert={"edge": chain}))  # noqa: B023
+        change = engine.submit(delete={"edge": chain}).result()
+        engine.settle()
+        if engine.watcher is not None:
+            break
+        assert len(engine["path"]) == 45
+        shared, alone = shared + (change.updates == 2), alone + (change.updates == 1)
+        engine.close()
+    assert shared > 20
+    assert alone <= 2, "only the steps before anything is marked, and the last one"
+
+
+def dead(engine: tl.Engine) -> bool:
+    return engine._backend.is_untidy
+
+
+def test_dead_rows_are_forgotten_after_the_version_is_visible() -> None:
+    """Most facts go: the version does not wait until the rest has been stored anew, but soon that is done."""
+    rules, many = "copy(x, y) :- item(x, y).", [(at, at % 7) for at in range(5000)]
+    engine, untidy = tl.Engine(rules), list[bool]()
+    engine.apply(insert={"item": many})
+    future = engine.submit(delete={"item": many[:4000]})
+    future.add_done_callback(lambda _: untidy.append(dead(engine)))
+    future.result()
+    until(lambda: bool(untidy) and not dead(engine))
+    assert untidy == [True]
+    assert engine._backend.store.relations["copy"].count == 1000  # type: ignore[attr-defined]
+    assert len(engine["copy"]) == 1000
+    engine.verify()
+
+
+def test_tidying_is_given_up_without_a_trace_and_not_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever step it is stopped at, facts are as before; after some commits it is done at once."""
+    monkeypatch.setattr(steps, "STEP", 500)
+    rules, many = (
+        "copy(x, y) :- item(x, y). pair(y, x) :- copy(x, y), item(x, y).",
+        [(at, at % 7) for at in range(3000)],
+    )
+    engine = tl.Engine(rules)
+    monkeypatch.setattr(engine._worker, "_ask_waiting", _raise)  # as if something always waited
+    engine.apply(insert={"item": many})
+    engine.submit(delete={"item": many[:2500]}).result()
+    engine.settle()
+    until(lambda: not engine._turns._lock.acquire(blocking=False) or engine._turns._lock.release() is None)
+    assert dead(engine)
+    before = facts(engine)
+    for stop in range(40):
+        countdown = iter(range(stop))
+
+        def pause(countdown: object = countdown) -> None:
+            if next(countdown, None) is None:  # type: ignore[call-overload]
+                _raise()
+
+        try:
+            engine._turns.take(lambda: engine._backend.tidy(pause))
+        except StandAsideError:
+            assert facts(engine) == before
+            engine.verify()
+        else:
+            break
+    assert 3 < stop < 40
+    assert not dead(engine)
+    assert facts(engine) == before
+    engine.verify()
+    engine.apply(insert={"item": many})
+    for _ in range(backend_module._MOST_UNTIDY + 2):
+        engine.submit(delete={"item": many[:2500]}).result()
+        engine.submit(insert={"item": [(0, 0)]}).result()
+    assert not dead(engine)
+    engine.verify()
+
+
+def _raise() -> None:
+    raise StandAsideError.of("E408", "an update waits")

@@ -1,0 +1,134 @@
+"""Urgent updates of the very relations that bulk work changes, at every step of it.
+
+The bulk work is set aside, the urgent update is a version of its own, and the bulk work goes on: stages that the urgent
+update reaches run again, the others stay. It arrived later, so it has the last word about its own facts.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import tidelog as tl
+from tests.arrivals.scheduler import explicit, facts
+from tests.arrivals.test_submit import at_step
+from tests.differential.engines import STRATEGIES
+from tests.differential.harness import keys
+from tidelog.arrivals import worker as worker_module
+from tidelog.arrivals.pending import PendingChange
+from tidelog.errors import UpdateError
+
+RULES = """
+    b1: b(x) :- a(x). a(x) :- seen(x).
+    path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z).
+    quiet(x) :- node(x), !path(x, _).
+    degree(x, n) :- node(x), n = count : { path(x, _) }.
+    both(x, y) :- b(x), path(x, y).
+"""
+RING = [(at, (at + 1) % 12) for at in range(12)]
+FACTS: dict[str, Any] = {"edge": RING, "seen": [(at,) for at in range(9)], "node": [(at,) for at in range(14)]}
+BULK: dict[str, Any] = {"delete": {"edge": RING[:7], "seen": [(1,)]}, "insert": {"edge": [(30, 31)]}}
+URGENT: dict[str, dict[str, Any]] = {
+    "inserts what goes": {"insert": {"edge": [(5, 6), (3, 9), (90, 91)]}},
+    "deletes what stays": {"delete": {"edge": [(9, 10), (2, 3)]}},
+    "deletes what comes": {"delete": {"edge": [(30, 31)]}, "insert": {"node": [(30,)]}},
+    "another part": {"insert": {"seen": [(40,)]}, "delete": {"seen": [(2,)]}},
+}
+
+
+def run(strategy: str, urgent: dict[str, Any], step: int) -> tuple[tl.Engine, PendingChange, list[PendingChange]]:
+    """Bulk work, with an urgent update at a step of it."""
+    engine, futures = tl.Engine(RULES, strategy=strategy), list[PendingChange]()
+    engine.apply(insert=FACTS)
+    at_step(engine, step, lambda: futures.append(engine.submit(**urgent, urgent=True)))
+    bulk = engine.submit(**BULK)
+    bulk.result()  # then the other has arrived, if it had a step to arrive at
+    engine.settle()
+    return engine, bulk, futures
+
+
+SOME = [(kind, "dred", 11) for kind in URGENT] + [("inserts what goes", one, 16) for one in ("auto", "bf")]
+ALL = [pytest.param(kind, one, 1, marks=pytest.mark.long) for kind in URGENT for one in STRATEGIES]
+
+
+@pytest.mark.parametrize(("kind", "strategy", "stride"), [*SOME, *ALL])
+def test_bulk_work_goes_on_after_an_urgent_update(kind: str, strategy: str, stride: int) -> None:
+    """Whenever it comes: both versions are true, and the settled facts are those of the order of arrival.
+
+    Every step of every strategy is in the long tier.
+    """
+    urgent, first = URGENT[kind], tl.Engine(RULES, strategy="recompute")
+    first.apply(insert=FACTS)
+    first.apply(**urgent)
+    twin = tl.Engine(RULES, strategy="recompute")
+    for update in ({"insert": FACTS}, BULK, urgent):
+        twin.apply(**update)
+    before = tl.Engine(RULES, strategy="recompute")
+    before.apply(insert=FACTS)
+    went_first = 0
+    for step in range(0, 300, stride):
+        engine, bulk, futures = run(strategy, urgent, step)
+        if not futures:
+            break
+        assert facts(engine) == facts(twin), step
+        assert explicit(engine) == explicit(twin), step
+        engine.verify()
+        change = futures[0].result()
+        if change.version < bulk.result().version:
+            went_first += 1
+            assert (facts(before) - keys(change.deleted)) | keys(change.inserted) == facts(first), step
+        engine.close()
+    assert went_first > 1
+
+
+def test_what_the_urgent_update_does_not_reach_stays() -> None:
+    """The part about `b` is derived once, although the part about `path` was given up and begun again."""
+    stayed = 0
+    for step in range(0, 60, 9):
+        _, bulk, futures = run("dred", URGENT["inserts what goes"], step)
+        if not futures:
+            break
+        if futures[0].result().version < bulk.result().version and bulk.result().stats.derivations:
+            stayed += bulk.result().stats.derivations.get(("b1", "overdelete")) == 1
+    assert stayed > 1
+
+
+def test_an_urgent_update_that_fails_leaves_the_bulk_work_as_it_was() -> None:
+    """It is refused in the middle, when its columns turn out to be wrong: nothing is lost by it."""
+    rules = RULES + " free(x) :- other(x)."
+    for step in range(0, 100, 20):
+        engine, told = tl.Engine(rules, strategy="dred"), list[PendingChange]()
+        engine.apply(insert={**FACTS, "loose": [(1,)]})
+        update = {"loose": [(1, 2)], "edge": [(50, 51)]}
+        at_step(engine, step, lambda: told.append(engine.submit(insert=update, urgent=True)))  # noqa: B023
+        bulk = engine.submit(**BULK)
+        bulk.result()
+        engine.settle()
+        if not told:
+            break
+        assert isinstance(told[0].exception(), UpdateError), step
+        assert bulk.result().version == engine.version
+        assert (50, 51) not in engine["edge"]
+        engine.verify()
+    assert step > 5
+
+
+def test_a_stream_of_urgent_updates_costs_bulk_work_at_most_three_beginnings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of the same relation, the next as soon as one is visible: after three stops they wait until it is done."""
+    monkeypatch.setattr(worker_module, "_GRACE", 1000.0)  # so that only the stops count
+    engine, urgent = tl.Engine(RULES, strategy="dred"), list[PendingChange]()
+    engine.apply(insert=FACTS)
+
+    def watch(_: int) -> None:
+        if not bulk.done() and len(urgent) < 30 and all(one.done() for one in urgent):
+            urgent.append(engine.submit(insert={"edge": [(100 + len(urgent), 0)]}, urgent=True))
+
+    with engine._worker.line.changed:
+        engine.watcher = watch
+        bulk = engine.submit(**BULK)
+    bulk.result()
+    engine.watcher = None
+    engine.settle()
+    assert sum(one.result().version < bulk.result().version for one in urgent) in range(1, 6)
+    engine.verify()
