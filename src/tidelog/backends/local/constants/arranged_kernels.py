@@ -189,6 +189,13 @@ def at_place(nodes: Array, header: Array, place: Int) -> Int:
 
 
 @compiled
+def keys_at(nodes: Array, header: Array, place: Int, other: Int) -> tuple[Int, Int]:
+    """The constants of the members at two places of the order."""
+    first = np.int64(nodes[at_place(nodes, header, place), KEY])
+    return first, first if place == other else np.int64(nodes[at_place(nodes, header, other), KEY])
+
+
+@compiled
 def sort(ids: Array, spare: Array, kinds: Array, payloads: Array, heap: Array, offsets: Array) -> None:
     """Bring distinct constants into their order: runs of doubling length are merged through the spare array."""
     count, width = ids.shape[0], 1

@@ -87,7 +87,7 @@ class Dictionary(ConstantStore):
         if len(self._cache[type(value)]) > _CACHED:
             self._cache[type(value)].clear()
         checked = plain(value)
-        found = int(self.encode_scalars(_ONLY[kind], _bits([checked]))[0])
+        found = self.encode_scalar(kind, _bits_of(checked))
         self._cache[type(value)][checked] = found
         return found
 
@@ -327,8 +327,11 @@ class Dictionary(ConstantStore):
 
 def _bits(values: Sequence[Value]) -> Array:
     """Numbers and bools as the 64 bits that are kept of them."""
-    bits = [_BITS.unpack(_DOUBLE.pack(value))[0] if type(value) is float else int(value) for value in values]  # type: ignore[arg-type]
-    return np.array(bits, np.int64)
+    return np.array(list(map(_bits_of, values)), np.int64)
+
+
+def _bits_of(value: Value) -> int:
+    return int(_BITS.unpack(_DOUBLE.pack(value))[0]) if type(value) is float else int(value)  # type: ignore[arg-type]
 
 
 def _bytes(values: Sequence[Value]) -> tuple[Array, Array]:

@@ -62,7 +62,9 @@ class ConstantStore:
 
     def reserve(self, scalars: int) -> None:
         """Make room so that the next `scalars` insertions of numbers and bools by a kernel cannot fail."""
-        self._make_room(scalars, 0)
+        needed = len(self) + scalars
+        if needed > self.kinds.size or 2 * needed > self.scalar_table.size:
+            self._make_room(scalars, 0)
 
     def arrays(self) -> dict[str, Array]:
         """What must be kept to restore this dictionary with the same ids."""
@@ -117,6 +119,16 @@ class ConstantStore:
                 if at == payloads.size:
                     return out
                 self._make_room(self._step(payloads.size - at), 0)
+
+    def encode_scalar(self, kind: int, payload: int) -> int:
+        """The id of one number or bool, without arrays."""
+        with self.latch:
+            while True:
+                held = (self.kinds, self.payloads, self.scalar_table, self.counters)
+                found = int(kernels.scalar_insert(kind, payload, *held))
+                if found != kernels.NO_ROOM:
+                    return found
+                self._make_room(1, 0)
 
     def encode_dense(self, payloads: Array, low: int, high: int) -> Array:
         """Integers of a narrow range: remember their ids in an array and hash each of them once."""

@@ -51,7 +51,7 @@ class Arrays:
         self.name, self.arity, self._workers = name, arity, workers
         self._opened, self.latch, self._pause = opened, latch or RLock(), pause or Pause()
         self._is_open = self._is_torn = False
-        self.epoch = self._settled = 0
+        self.epoch = self._settled = self._roomy_until = 0
         self._counters = np.zeros(relation_kernels.COUNTERS, np.int64)
         self.rows = np.empty((LEAST_ROWS, max(arity, 1)), np.int32)
         self.marks = np.zeros(LEAST_ROWS, np.uint16)
@@ -148,11 +148,12 @@ class Arrays:
 
     def _reserve(self, more: int) -> None:
         """Make room for `more` further rows everywhere."""
-        self._is_growing = True
-        try:
-            self._grow(more)
-        finally:
-            self._is_growing = False
+        if self.count + more > self._roomy_until or self._is_behind:
+            self._is_growing = True
+            try:
+                self._grow(more)
+            finally:
+                self._is_growing = False
         self._reserve_journal(more)
 
     def _grow(self, more: int) -> None:
@@ -168,6 +169,8 @@ class Arrays:
                 indexes = {**indexes, columns: roomier}
         if indexes is not self._indexes or slots is not self.slots or marks is not self.marks:
             self._swap(rows=rows, marks=marks, _slots=slots, _indexes=indexes)
+        until = min([len(marks), *(self.count + one.spare for one in indexes.values())])
+        self._roomy_until = min(until, len(slots) // 2) if is_roomy else needed
 
     def _roomy(self, more: int) -> tuple[Array, Array]:
         """Rows and marks with room for `more` further rows."""
@@ -201,4 +204,4 @@ class Arrays:
         """
         indexes: dict[tuple[int, ...], Index] = arrays.get("_indexes", self._indexes)  # type: ignore[assignment]
         heads = np.array([index.head.ctypes.data for index in indexes.values()], np.int64)
-        self.__dict__.update(arrays, _heads=heads, epoch=self.epoch + 1)
+        self.__dict__.update(arrays, _heads=heads, epoch=self.epoch + 1, _roomy_until=0)

@@ -9,14 +9,14 @@ Never     : no facts and no rules.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.backends.local.relations.arrays import Latch
 from tidelog.backends.local.relations.relation import Relation
-from tidelog.backends.local.relations.steps import Pause, pieces
+from tidelog.backends.local.relations.steps import STEP, Pause, pieces
 from tidelog.errors import UpdateError
 
 
@@ -46,9 +46,9 @@ class Catalogue:
             )
         return found
 
-    def pieces(self, rows: Array) -> Iterator[Array]:
+    def pieces(self, rows: Array) -> Iterable[Array]:
         """Rows in steps, with pauses between them; a step is as long as threads can share."""
-        return pieces(rows, self.pause, self.workers)
+        return (rows,) if len(rows) <= STEP else pieces(rows, self.pause, self.workers)
 
     def has_touched(self, relations: Set[str]) -> bool:
         """Whether the transaction has stored or marked facts of one of the relations, or made one."""

@@ -53,6 +53,11 @@ class Index:
         """The number of distinct keys among all stored rows."""
         return int(self.head[hashing.KEYS])
 
+    @property
+    def spare(self) -> int:
+        """How many further keys it has room for."""
+        return len(self.slots) * 5 // 8 - self.keys
+
     def roomier(self, more: int, rows: Array, pause: Callable[[], None] = never, workers: Workers = ALONE) -> Index:
         """An index with the same content and room for `more` keys and for as many rows as there is space for.
 

@@ -141,7 +141,7 @@ class Ordering(Ledger):
         self._nodes = np.empty((0, kernels.COLUMNS), np.int32)
         self._header = np.array([-1, 0, 0], np.int64)
         self._path, self._sides = np.empty(kernels.DEPTH, np.int64), np.empty(kernels.DEPTH, np.int64)
-        self._changes: list[tuple[Array, Array]] = []
+        self._changes: list[tuple[Array, Array] | tuple[int, int]] = []
         self._id, self._sign = np.empty(1, np.int32), np.empty(1, np.int8)
         self._one = read_only(self._id), read_only(self._sign)
         self.known = self.fresh = NO_VALUE
@@ -168,7 +168,7 @@ class Ordering(Ledger):
     def change_one(self, constant: int, sign: int) -> bool:
         """Take one member in or out."""
         self._id[0], self._sign[0] = constant, sign
-        self._changes.append((self._id.copy(), self._sign.copy()))
+        self._changes.append((constant, sign))
         kind = int(self._dictionary.kinds[constant])
         self._kinds[kind] += sign
         self._size += sign
@@ -181,8 +181,8 @@ class Ordering(Ledger):
         if self._function == "median":
             if numbers < size:
                 return NO_VALUE
-            middle = [d.number(self._at(place)) for place in ((size - 1) // 2, size // 2)]
-            return _id(d, partial.aggregate("median", middle))
+            middle = kernels.keys_at(self._nodes, self._header, (size - 1) // 2, size // 2)
+            return _id(d, partial.aggregate("median", list(map(d.number, middle))))
         if size not in (numbers, *self._kinds[KIND_FLOAT + 1 : KIND_STRING + 1]):
             return NO_VALUE  # numbers, bools and strings have no order among each other
         return self._at(0) if self._function == "min" else self._greatest(size)
@@ -191,7 +191,7 @@ class Ordering(Ledger):
         """Be about the last version again."""
         while self._changes:
             ids, signs = self._changes.pop()
-            if not self._apply(ids, -signs):
+            if not self._apply(np.atleast_1d(np.int32(ids)), -np.atleast_1d(np.int8(signs))):
                 return False
         return True
 
@@ -206,16 +206,18 @@ class Ordering(Ledger):
 
     def _greatest(self, size: int) -> int:
         """The last member; of an int and an equal float the int, which stands before the float."""
+        last, d = self._at(size - 1), self._dictionary
+        if d.kinds[last] != KIND_FLOAT:
+            return last
         node = kernels.at_place(self._nodes, self._header, size - 1)
-        last, d = int(self._nodes[node, kernels.KEY]), self._dictionary
-        if d.kinds[last] != KIND_FLOAT or size == self._nodes[node, kernels.MEMBERS]:
+        if size == self._nodes[node, kernels.MEMBERS]:
             return last
         before = self._at(size - 1 - int(self._nodes[node, kernels.MEMBERS]))
         value, other = d.decode(np.array([before, last]))
         return before if value == other else last
 
     def _at(self, place: int) -> int:
-        return int(self._nodes[kernels.at_place(self._nodes, self._header, place), kernels.KEY])
+        return int(kernels.keys_at(self._nodes, self._header, place, place)[0])
 
     def _apply(self, ids: Array, signs: Array) -> bool:
         kinds = self._dictionary.kinds[ids]
