@@ -126,9 +126,23 @@ def _show(found: dict[str, Any], beside: dict[str, Any]) -> None:
     header = ("workload", "strategy", "facts", "rewrites", "kept MB", "peak MB of the process")
     sizes = [(one["facts"], one["rewrites"], round(one["bytes"] / 1e6, 1), one["peak MB"]) for _, _, one in rows]
     print(table(header, [(name, strategy, *size) for (name, strategy, _), size in zip(rows, sizes)]))
+    print("\nOne fact: instances that come or go, rounds, and CPU us for each instance.")
+    print(table(("workload", "strategy", "+ instances", "rounds", "us", "- instances", "rounds", "us"), _single(rows)))
     print("\ncircuit against counting:", json.dumps(_ratios(found), indent=1))
     if beside:
         print("pydbsp 1.0.0, with indexes, CPU seconds and how many times our circuit's:", json.dumps(beside, indent=1))
+
+
+def _single(rows: list[tuple[str, str, dict[str, Any]]]) -> list[tuple[Any, ...]]:
+    """What one fact changes, and what each changed instance costs."""
+    found = []
+    for name, strategy, one in rows:
+        batch = one["batches"]["1 fact"]
+        if "instances +" in batch:
+            parts = [(batch[f"instances {sign}"], batch[f"rounds {sign}"], batch[sign]) for sign in "+-"]
+            cells = [(count, rounds, round(1000 * ms / max(count, 1), 2)) for count, rounds, ms in parts]
+            found.append((name, strategy, *cells[0], *cells[1]))
+    return found
 
 
 if __name__ == "__main__":

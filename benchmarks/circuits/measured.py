@@ -52,7 +52,10 @@ def _batch(workload: Workload, strategy: str, share: float) -> dict[str, float]:
     )
     engine.apply(insert=batch)
     trips = there_and_back(partial(engine.apply, delete=batch), partial(engine.apply, insert=batch), strategy)
-    return {"initial": milliseconds([initial]), "+": milliseconds(trips.back), "-": milliseconds(trips.there)}
+    found = {"initial": milliseconds([initial]), "+": milliseconds(trips.back), "-": milliseconds(trips.there)}
+    gone, come = engine.apply(delete=batch).stats, engine.apply(insert=batch).stats
+    found |= {f"instances {sign}": sum(one.derivations.values()) for sign, one in (("+", come), ("-", gone))}
+    return found | {"rounds +": come.rounds, "rounds -": gone.rounds}
 
 
 def main(name: str, strategy: str) -> None:
