@@ -103,6 +103,23 @@ def test_a_value_that_a_better_one_hid_holds_nothing_up():
     engine.verify()
 
 
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_value_elsewhere_gets_better_when_two_are_lost_that_overflow(strategy):
+    """y has no sum with -9e18; without that y is better than its own 5, though y is none of the groups that lost."""
+    most = 9 * 10**18
+    engine = tl.Engine("""
+        best(g, m) :- n(g), m = min c : { way(g, c) }.
+        way(g, c) :- given(g, c).
+        way(y, c + w) :- best(x, c), e(x, y, w).
+    """, strategy=strategy)  # fmt: skip
+    places, roads = [("x",), ("y",), ("z",)] + [(n,) for n in range(99)], [("x", "z", 0), ("z", "y", -most)]
+    engine.apply(insert={"n": places, "given": [("x", -1), ("x", -most), ("y", 5)], "e": roads})
+    assert sorted(engine["best"]) == [("x", -most), ("y", 5), ("z", -most)]
+    engine.apply(delete={"given": [("x", -most)]})
+    assert sorted(engine["best"]) == [("x", -1), ("y", -most - 1), ("z", -1)]
+    engine.verify()
+
+
 def test_a_negative_cycle_ends_and_changes_nothing():
     """Without any limit that a user sets; the last version stays."""
     engine = tl.Engine(RULES)

@@ -19,13 +19,12 @@ from __future__ import annotations
 from math import inf
 
 from tidelog.errors import BudgetError, EvaluationError
-from tidelog.maintenance.dred import DOOMED, DRed
+from tidelog.maintenance.dred import DRed
 from tidelog.maintenance.rounds import sweep
 from tidelog.maintenance.seminaive import ABSENT, DRIVING, FRESH, PASSING, first_round
-from tidelog.maintenance.store import F
+from tidelog.maintenance.store import F, Passing
 from tidelog.maintenance.task import Strategy, Task
-from tidelog.maintenance.versions import GAINED_ABOVE, LOST, LOST_ABOVE, NEW_VERSION, UNCHANGED
-from tidelog.planning.value_steps import ValueSteps
+from tidelog.maintenance.versions import GAINED_ABOVE, NEW_VERSION, UNCHANGED
 from tidelog.planning.views import NOW, Mark, Matching, View
 
 REPLACED = Mark.DISPROVED
@@ -34,6 +33,8 @@ _CURRENT = View(Mark.NOW, REPLACED)
 _GAINED = Matching(View(Mark.NOW, REPLACED | Mark.DELTA), _CURRENT, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
 _STOOD = Matching(View(Mark.NOW, Mark.DELTA), NOW, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
 _FALLING = View(Mark.NOW, Mark.EXPLICIT | Mark.DELTA | Mark.NEXT)
+_GOING = Passing(found=Mark.NEXT, add=Mark.DELTA, remove=Mark.NEXT, after=Mark.NOW | Mark.DELTA)
+_NOT_DRIVEN = View(Mark.DELTA)
 _ROUND, _BELOW = 32, 16
 """To find best values from the best on (`improved`) reads everything below the stage. It takes as long as rounds that
 are driven by one in 16 of these facts, if a round costs as much as 32 more (`python -m benchmarks.roads`)."""
@@ -57,7 +58,9 @@ class Optima(Strategy):
         else:
             touched, found, lost = self._go_on(task, linked)
         for _ in range(_SLACK):
-            touched = self._clear_up(task, self._improve(task, touched, found, lost))
+            replaced = self._improve(task, touched, found, lost)
+            touched = self._clear_up(task, replaced)
+            store.mark(replaced, remove=REPLACED)
             found = lost = store.nothing()
             if not touched:
                 break
@@ -67,7 +70,6 @@ class Optima(Strategy):
                 f"values of {task.stage.name} come and go for ever: better ones overflow, and worse ones lead to them",
                 remedy="keep numbers small",
             )
-        store.mark(store.touched(task.stage.relations, View(REPLACED)), remove=REPLACED)
 
     def _start_over(self, task: Task[F]) -> tuple[F, F]:
         """From nothing but explicit facts on: these, and what follows from them in one round."""
@@ -83,7 +85,7 @@ class Optima(Strategy):
         best values that went.
         """
         store = task.store
-        gone = self._overdelete(linked, task.scheduled.value_steps) if linked.loses else store.nothing()
+        gone = DRed().overdelete(linked) if linked.loses else store.nothing()
         derived = store.of(gone, {rule.head.relation for rule in task.stage.rules})  # best values have no rule
         rederived = store.supported(task.stage, derived, UNCHANGED, "rederive") if derived else derived
         task.counters.add("overdeleted", len(gone))
@@ -94,26 +96,6 @@ class Optima(Strategy):
         store.mark(seeds, remove=Mark.DELTA)
         return store.union([gone, seeds]), found, store.of(gone, [group.relation for group in task.stage.groups])
 
-    def _overdelete(self, task: Task[F], steps: ValueSteps | None) -> F:
-        """As DRed, in the linked stage; where a store can, all best values that stand on others are found at once."""
-        store, nothing = task.store, task.store.nothing()
-        if steps is None or store.best_values is None:
-            return DRed().overdelete(task)
-        going = task.doubtful(DOOMED, Mark.DELTA, "overdelete")
-        driving, blocking = store.union([task.losing[0], going]), task.losing[1]
-        everything, matching = [going], LOST
-        while driving or blocking:
-            task.round(len(driving))
-            heads = store.derive(task.surviving, driving, blocking, matching, DOOMED, Mark.NEXT, "overdelete")
-            store.mark(going, remove=Mark.NOW | Mark.DELTA)
-            best, offer = store.of(heads, [steps.group.relation]), store.best_values
-            more = offer.standing(steps, best, DOOMED, Mark.NEXT) if best and offer is not None else None
-            going = heads if more is None else store.union([heads, more], disjoint=True)
-            store.mark(going, add=Mark.DELTA, remove=Mark.NEXT)
-            everything.append(going)
-            driving, blocking, matching = going, nothing, LOST_ABOVE
-        return store.union(everything, disjoint=True)
-
     def _improve(self, task: Task[F], touched: F, found: F, lost: F) -> F:
         """Derive round by round until no value gets better; the values that were replaced."""
         store, nothing = task.store, task.store.nothing()
@@ -121,13 +103,18 @@ class Optima(Strategy):
         region = lost if 1 < len(lost) < price < inf else nothing
         groups = sum(store.size(group.relation) for group in task.stage.groups)
         most = 1 if task.stage.is_strict else 2  # a bound such as min(c, 3) may help a group once more
+        has_steps = task.scheduled.value_steps is not None  # then every way from a best value to a member ends
         while True:
             store.mark(found, add=DRIVING, remove=Mark.NEXT)
             better, worse = self._regroup(task, store.union([touched, found]))
             replaced.append(worse)
+            is_settled = False
             if better and (region or spent >= price):
-                better, worse = self._best_first(task, better, region)
-                replaced.append(worse)
+                walked = self._best_first(task, better, region)
+                if walked is not None:
+                    is_settled = bool(region) and not (found or any(task.gaining) or task.asserted)
+                    better, worse = walked
+                    replaced.append(worse)
                 region, price = nothing, price if region else inf
             driving, touched = store.union([found, better], disjoint=True), nothing
             if not driving:
@@ -140,6 +127,12 @@ class Optima(Strategy):
                     f"values of {task.stage.name} get better for ever: a cycle makes each of them better",
                     remedy="let no cycle have a negative weight, or a positive one where max is taken",
                 )
+            if has_steps:
+                touched, found = sweep(task, task.stage, driving, _GAINED, FRESH, PASSING, "insert"), nothing
+                task.counters.add("inserted", len(driving) + len(touched))
+                if is_settled:  # no value elsewhere gets better by a deletion
+                    return store.union(replaced)
+                continue
             task.round(len(driving))
             task.counters.add("inserted", len(driving))
             found = store.derive(task.stage, driving, nothing, _GAINED, FRESH, Mark.NEXT, "insert")
@@ -166,30 +159,25 @@ class Optima(Strategy):
             went.append(worse)
         return store.union(came), store.union(went)
 
-    def _best_first(self, task: Task[F], better: F, region: F) -> tuple[F, F]:
+    def _best_first(self, task: Task[F], better: F, region: F) -> tuple[F, F] | None:
         """The best values that the better ones lead to, these included, and what they replace: in the groups of the
-        region, or everywhere.
+        region, or everywhere. Of better ones that are replaced at once, nothing has been derived yet: they just go.
         """
         store, steps, offer = task.store, task.scheduled.value_steps, task.store.best_values
         found = None if steps is None or offer is None else offer.improved(steps, better, _CURRENT, region)
         if found is None:
-            return better, store.nothing()
+            return None
         came, worse = found
-        store.mark(worse, add=REPLACED, remove=Mark.DELTA)
+        store.mark(store.restrict(worse, _NOT_DRIVEN), remove=DRIVING)
+        worse = store.restrict(worse, NOW)
+        store.mark(worse, add=REPLACED)
         store.mark(came, add=DRIVING)
         return store.restrict(store.union([better, came]), _CURRENT), worse
 
     def _clear_up(self, task: Task[F], replaced: F) -> F:
         """Take away what stood on replaced values only; members of groups whose best value has lost its last one."""
-        store, going, fallen = task.store, replaced, [task.store.nothing()]
-        while going:
-            task.round(len(going))
-            store.mark(going, add=Mark.DELTA, remove=Mark.NEXT)
-            heads = store.derive(task.stage, going, store.nothing(), _STOOD, _FALLING, Mark.NEXT, "overdelete")
-            store.mark(going, remove=Mark.NOW | Mark.DELTA)
-            fallen.append(heads)
-            going = heads
-        gone = store.union(fallen, disjoint=True)
+        store = task.store
+        gone = sweep(task, task.stage, replaced, _STOOD, _FALLING, _GOING, "overdelete")
         if not gone:
             return gone
         stays = store.supported(task.stage, gone, NEW_VERSION, "rederive")

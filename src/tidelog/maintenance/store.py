@@ -98,7 +98,7 @@ class StagesAtOnce(Protocol):
 class BestValues(Protocol[F]):
     """What finds best values of a recursion through `min` or `max` step by step, without a round for every step.
 
-    Both calls may be declined with None: then nothing was changed, and rounds have to do it.
+    The call may be declined with None: then nothing was changed, and rounds have to do it.
     """
 
     def improved(self, steps: ValueSteps, better: F, current: View, within: F) -> tuple[F, F] | None:
@@ -106,11 +106,6 @@ class BestValues(Protocol[F]):
         they replace. Each that comes follows by steps from one of the `better` ones, which are in the view, too. Both
         results carry no new marks. If there are facts in `within`, only their groups are looked at, none of which has a
         value in the view unless it is one of the better ones.
-        """
-
-    def standing(self, steps: ValueSteps, lost: F, heads: View, add: Mark) -> F | None:
-        """The best values in the view `heads` that stand on lost ones, step by step over what has not changed below;
-        they get the marks, which the view should exclude.
         """
 
 

@@ -7,8 +7,8 @@ Idea      : rules between the best value and the member are unfolded into each o
                 dist(y, m) :- node(y), m = min c : { step(y, c) }.      step(y, c + w) :- dist(x, c), e(x, y, w).
 
             is `@step(x, y, w) :- node(x), e(x, y, w)`: a best value of x gives one of y that is w more. Its facts are
-            the edges of a graph, and a store can walk along them from the best value to the next best, or find what
-            stands on a value that is lost (backends/local/joins/best_first.py).
+            the edges of a graph, and a store can walk along them from the best value to the next best
+            (backends/local/joins/best_first.py).
 Invariant : a step and a best value that is there give a member that the rules of the stage derive. Members that follow
             from no best value are found by these rules.
 Never     : no facts. Stages of another shape have no steps: values that are multiplied or compared, rules that read two
@@ -29,7 +29,6 @@ from tidelog.planning.lowered import BodyLiteral, GroupRule, LoweredRule, Stage
 _MOST_STEPS, _DEEPEST = 16, 8
 """Stages with more ways from a best value to a member, or longer ones, are left to rounds."""
 _STEP, FROM = "@step", "@from"
-_GIVING, _GIVEN = Variable("_:giving"), Variable("_:given")
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,6 @@ class ValueSteps:
     group: GroupRule
     stage: Stage
     signs: tuple[int, ...]
-    ways: tuple[tuple[Atom, ...], ...]
-    """The facts of the stage between the two best values of each step, the member included, in terms of the rules."""
 
     @cached_property
     def onward(self) -> Stage:
@@ -51,23 +48,6 @@ class ValueSteps:
         for number, rule in enumerate(self.stage.rules):
             body = (Atom(FROM, rule.head.terms[: self.group.group]), *rule.body)
             rules.append(replace(rule, head=_numbered(number, rule.head.terms), body=body))
-        return replace(self.stage, rules=tuple(rules))
-
-    @cached_property
-    def standing(self) -> Stage | None:
-        """The same with the best values of both groups and all facts in between: the columns are the group that is
-        given, its value, the value of the group that gives, and the number that is added. None where a fact in between
-        has a value that is none of the two.
-        """
-        width, rules = self.group.group, []
-        for number, (rule, way) in enumerate(zip(self.stage.rules, self.ways)):
-            terms = rule.head.terms
-            source, target, added = terms[:width], terms[width : 2 * width], terms[2 * width :]
-            before, after = Atom(self.group.relation, (*source, _GIVING)), Atom(self.group.relation, (*target, _GIVEN))
-            if any(isinstance(term, Call) for atom in way for term in atom.terms):
-                return None
-            body = (before, Atom(FROM, source), *rule.body, *way, after)
-            rules.append(replace(rule, head=_numbered(number, (*target, _GIVEN, _GIVING, *added)), body=body))
         return replace(self.stage, rules=tuple(rules))
 
 
@@ -92,13 +72,12 @@ def value_steps(stage: Stage) -> ValueSteps | None:
         return None
     if not 0 < len(found) <= _MOST_STEPS:
         return None
-    rules = tuple(replace(rule, key=f"step {number}") for number, (rule, _, _) in enumerate(found))
-    signs, between = tuple(sign for _, sign, _ in found), tuple(way for _, _, way in found)
-    return ValueSteps(group, replace(stage, rules=rules, groups=()), signs, between)
+    rules = tuple(replace(rule, key=f"step {number}") for number, (rule, _) in enumerate(found))
+    return ValueSteps(group, replace(stage, rules=rules, groups=()), tuple(sign for _, sign in found))
 
 
-_Way = tuple[LoweredRule, tuple[BodyLiteral, ...], Atom, tuple[Atom, ...]]
-"""A rule for members, the literals below the stage, the atom of the best value, and those in between."""
+_Way = tuple[LoweredRule, tuple[BodyLiteral, ...], Atom]
+"""A rule for members, the literals below the stage, and the atom of the best value."""
 
 
 class _Unfolding:
@@ -111,24 +90,23 @@ class _Unfolding:
         """Every one of them."""
         for rule in self._stage.rules:
             if rule.head.relation == self._group.body_relation:
-                yield from self._unfolded(rule, ())
+                yield from self._unfolded(rule, 0)
 
-    def _unfolded(self, rule: LoweredRule, way: tuple[Atom, ...]) -> Iterator[_Way]:
+    def _unfolded(self, rule: LoweredRule, depth: int) -> Iterator[_Way]:
         own = [one for one in rule.body if isinstance(one, Atom) and one.relation in self._stage.relations]
         if not own:
             return
-        if len(own) > 1 or len(way) > _DEEPEST:
+        if len(own) > 1 or depth > _DEEPEST:
             raise _OtherShapeError
         rest = tuple(literal for literal in rule.body if literal is not own[0])
         if own[0].relation == self._group.relation:
-            yield rule, rest, own[0], way
+            yield rule, rest, own[0]
             return
         for other in self._stage.rules:
             if other.head.relation == own[0].relation:
-                resolved = self._resolved((rule.head, own[0], *way), rest, own[0], self._apart(other))
+                resolved = self._resolved(rule.head, rest, own[0], self._apart(other))
                 if resolved is not None:
-                    (head, *between), body = resolved
-                    yield from self._unfolded(replace(rule, head=head, body=body), tuple(between))
+                    yield from self._unfolded(replace(rule, head=resolved[0], body=resolved[1]), depth + 1)
 
     def _apart(self, rule: LoweredRule) -> LoweredRule:
         """The rule with variables that no other has."""
@@ -139,9 +117,9 @@ class _Unfolding:
         return replace(rule, head=rename_atom(rule.head, fresh), body=body)
 
     def _resolved(
-        self, kept: tuple[Atom, ...], rest: tuple[BodyLiteral, ...], atom: Atom, other: LoweredRule
-    ) -> tuple[list[Atom], tuple[BodyLiteral, ...]] | None:
-        """Some atoms and literals with the body of another rule in the place of an atom; None if constants differ."""
+        self, head: Atom, rest: tuple[BodyLiteral, ...], atom: Atom, other: LoweredRule
+    ) -> tuple[Atom, tuple[BodyLiteral, ...]] | None:
+        """A head and literals with the body of another rule in the place of an atom; None if constants differ."""
         outside: dict[str, Term] = {}
         inside: dict[str, Term] = {}
         used = {one.name for literal in rest for one in variables(literal)}
@@ -158,13 +136,11 @@ class _Unfolding:
                 return None
         bound = {name: rename_term(term, inside) for name, term in outside.items()}
         body = (*(_replaced(one, bound) for one in rest), *(_replaced(one, inside) for one in other.body))
-        return [rename_atom(one, bound) for one in kept], body
+        return rename_atom(head, bound), body
 
 
-def _step(
-    rule: LoweredRule, body: tuple[BodyLiteral, ...], best: Atom, way: tuple[Atom, ...], group: GroupRule
-) -> tuple[LoweredRule, int, tuple[Atom, ...]]:
-    """The step of one way, what it does with the value, and the facts in between."""
+def _step(rule: LoweredRule, body: tuple[BodyLiteral, ...], best: Atom, group: GroupRule) -> tuple[LoweredRule, int]:
+    """The step of one way, and what it does with the value."""
     source, cost = best.terms[: group.group], best.terms[-1]
     target = rule.head.terms[: group.group]
     if not isinstance(cost, Variable) or any(isinstance(term, Call) for term in (*source, *target)):
@@ -175,14 +151,7 @@ def _step(
     asked = set(variables(head))
     if cost in asked or not asked <= bound or any(cost in variables(literal) for literal in body):
         raise _OtherShapeError
-    between = ((rule.head.terms[-1], _GIVEN), (cost, _GIVING)) if sign else ((cost, _GIVEN),)
-    facts = (rule.head, *way)
-    return replace(rule, head=head, body=body), sign, tuple(_exchanged(one, dict(between)) for one in facts)
-
-
-def _exchanged(atom: Atom, terms: Mapping[Term, Term]) -> Atom:
-    """An atom with other terms in the place of some."""
-    return Atom(atom.relation, tuple(terms.get(one, one) for one in atom.terms), atom.place)
+    return replace(rule, head=head, body=body), sign
 
 
 def _added(value: Term, cost: Variable) -> tuple[tuple[Term, ...], int]:

@@ -61,7 +61,6 @@ def calls(monkeypatch):
         monkeypatch.setattr(BestFirst, name, call)
 
     noted("improved")
-    noted("standing")
     monkeypatch.setattr(optima, "_BELOW", 0.001)
     return found
 

@@ -14,7 +14,12 @@ from tidelog.backends.local.store import LocalStore
 RIGHT = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."
 DOUBLE = "path(x, y) :- edge(x, y). path(x, z) :- path(x, y), path(y, z)."
 SIEVE = "path(x, y) :- edge(x, y). path(x, z) :- path(x, y), edge(y, z), !blocked(z), x != z."
-PROGRAMS = {"right": RIGHT, "double": DOUBLE, "negation": SIEVE}
+SEVERAL = """
+    path(x, y) :- edge(x, y). path(x, z) :- odd(x, y), edge(y, z). odd(x, z) :- even(x, y), edge(y, z), !blocked(z).
+    even(x, z) :- path(x, y), edge(y, z). path(x, y) :- even(x, z), odd(z, y), x != y. odd(x, x) :- path(x, x).
+"""
+SUMS = "path(0, y) :- edge(0, y). path(n + 1, y) :- hop(n, y), n < 30. hop(n, z) :- path(n, y), edge(y, z)."
+PROGRAMS = {"right": RIGHT, "double": DOUBLE, "negation": SIEVE, "several": SEVERAL, "sums": SUMS}
 GRAPHS = {
     "chain": [(number, number + 1) for number in range(60)],
     "ring": [(number, (number + 1) % 24) for number in range(24)],
@@ -58,21 +63,22 @@ def test_one_call_for_all_rounds_changes_nothing(program, graph, strategy, monke
 @pytest.mark.parametrize("graph", GRAPHS)
 def test_a_call_that_runs_out_of_room_is_gone_on_with(graph, room, monkeypatch):
     """Wherever the rounds are interrupted, they go on as if they had not been."""
-    expected = history(DOUBLE, GRAPHS[graph], "dred")
+    expected = [history(program, GRAPHS[graph], "dred") for program in (DOUBLE, SEVERAL)]
     monkeypatch.setattr(sweeping, "_MOST_FOUND", room)
     monkeypatch.setattr(sweeping, "_LEAST_ROOM", room)
-    assert history(DOUBLE, GRAPHS[graph], "dred") == expected
+    assert [history(program, GRAPHS[graph], "dred") for program in (DOUBLE, SEVERAL)] == expected
 
 
-def test_rounds_are_really_made_together(monkeypatch):
-    """A chain of 60 edges takes 60 rounds and few calls."""
+@pytest.mark.parametrize("program", [RIGHT, SUMS.replace("30", "60")])
+def test_rounds_are_really_made_together(program, monkeypatch):
+    """A chain of 60 edges takes 60 rounds and few calls, also where facts of several relations take turns."""
     calls = []
     sweep = sweeping.sweep
     monkeypatch.setattr("tidelog.backends.local.store.sweep", lambda *given: calls.append(1) or sweep(*given))
-    engine = tl.Engine(RIGHT, strategy="dred")
+    engine = tl.Engine(program, strategy="dred")
     engine.apply(insert={"edge": GRAPHS["chain"]})
     calls.clear()
-    change = engine.apply(delete={"edge": [(59, 60)]})
+    change = engine.apply(delete={"edge": [(59, 60)] if program == RIGHT else [(0, 1)]})
     assert change.stats.rounds > 50
     assert len(calls) < 5
 

@@ -234,6 +234,8 @@ class LocalStore:
         """The heads of the instances that the given facts drive; see the protocol."""
         if self._supply.is_partial:
             calls.announce_driven(self._supply, self._preparation(stage), self.relations, driving, blocking, matching)
+        elif heads.want & _OLD and not any(self.size(name) for name in self._preparation(stage).heads):
+            return NOTHING  # there were no heads
         found: dict[str, list[Array]] = {}
         self._drive(stage, driving, blocking, matching, phase, self._collector(found, heads, add))
         return gather(found)
@@ -241,20 +243,18 @@ class LocalStore:
     def several_rounds(
         self, stage: Stage, driving: LocalFacts, matching: Matching, heads: View, passing: Passing, phase: str
     ) -> tuple[LocalFacts, LocalFacts, int] | None:
-        """Several small rounds at once, if the facts and everything that they drive are of one relation."""
-        if len(driving.parts) != 1 or len(driving) > MOST_DRIVING or not self._supply.fuses_rounds:
+        """Several small rounds at once, if the facts and everything that they drive are of a few relations."""
+        if not driving or len(driving) > MOST_DRIVING or not self._supply.fuses_rounds:
             return None
-        [(name, rows)] = driving.parts.items()
-        crew = self._preparation(stage).crew(name, Driver.LITERAL, matching)
-        if crew.bundle is None or crew.others or name in crew.bundle.scans or crew.bundle.heads != {name}:
+        relay = self._preparation(stage).relay(driving.parts, matching)
+        if relay is None:
             return None
         self.ask_budget()
-        swept = sweep(crew.bundle, self.relations[name], rows, heads, passing, self.runner.scratch)
+        swept = sweep(relay, driving.parts, heads, passing, self.runner.scratch)
         for key, count in swept.hits:
             self.derivations[key, phase] += count
         self.ask_budget()
-        parts = LocalFacts({name: swept.found}), LocalFacts({name: swept.driving})
-        return (*parts, swept.rounds) if swept.rounds else None
+        return (swept.found, swept.driving, swept.rounds) if swept.rounds else None
 
     def evaluate(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, heads: View, add: Mark, phase: str

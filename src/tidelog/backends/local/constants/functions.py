@@ -141,14 +141,31 @@ def aggregate(dictionary: Dictionary, function: str, values: Array, group_starts
     return out
 
 
+def lacks_value(dictionary: Dictionary, function: str, columns: Sequence[Array]) -> Array:
+    """Where arithmetic has no value, row by row; what has a value becomes no constant."""
+    if _sound(columns) is not None:
+        return np.asarray(apply(dictionary, function, columns) == NO_VALUE)
+    lacks = _calculated(dictionary, function, columns)[2]
+    rows = np.flatnonzero(lacks)
+    if rows.size:  # the kernel does not know it
+        lacks[rows] = _applied(dictionary, function, [column[rows] for column in columns]) == NO_VALUE
+    return lacks
+
+
 def _arithmetic(dictionary: Dictionary, function: str, columns: Sequence[Array]) -> Array:
     """Arithmetic by kernel; deferred rows go to the definition."""
+    kinds, payloads, deferred = _calculated(dictionary, function, columns)
+    return _finish_rows(dictionary, function, columns, _computed(dictionary, kinds, payloads, deferred), deferred)
+
+
+def _calculated(dictionary: Dictionary, function: str, columns: Sequence[Array]) -> tuple[Array, Array, Array]:
+    """Kinds and payloads of results, and which of them the definition has to find."""
     rows = columns[0].size
     kinds, payloads, deferred = np.empty(rows, np.int8), np.zeros(rows, np.int64), np.zeros(rows, np.bool_)
     left, right = read_only(columns[0]), read_only(columns[1])
     code, d = ARITHMETIC[function], dictionary
     kernels.arithmetic(code, left, right, d.kinds, d.payloads, kinds, payloads, deferred)
-    return _finish_rows(dictionary, function, columns, _computed(dictionary, kinds, payloads, deferred), deferred)
+    return kinds, payloads, deferred
 
 
 def _sign(dictionary: Dictionary, function: str, column: Array) -> Array:

@@ -21,6 +21,7 @@ import numpy as np
 
 from tidelog.backends.local.constants import functions
 from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.local.joins.best_members import best_of
 from tidelog.backends.local.joins.row_lookups import distinct_rows, lookup
 from tidelog.backends.local.joins.runner import with_columns
 from tidelog.backends.local.kernels.compiled import Array
@@ -135,6 +136,10 @@ class Groups:
         keeps: bool,
     ) -> tuple[LocalFacts, LocalFacts, int]:
         """The same for some of the changed facts, with all that belong to their groups."""
+        if against is not OLD and not relations[1].count:
+            found = best_of(rule, changed, body, relations[0], against, self._dictionary)
+            if found is not None:
+                return found
         ledgers = self._ledgers.get(rule.relation) if against is OLD else None
         if ledgers and len(changed) == 1:
             row = changed[0]

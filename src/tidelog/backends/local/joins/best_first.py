@@ -1,7 +1,7 @@
 """Best values from the best to the next best.
 
 What      : `BestFirst` finds what the values of a recursion through `min` or `max` come to, given some that are new:
-            shortest paths, if its steps are the edges of a graph; and which values stand on some that are lost.
+            shortest paths, if its steps are the edges of a graph.
 Idea      : a group whose value is the best of those that wait can hardly get a better one, so its steps are taken
             first, and every group is visited about once. Rounds visit a group whenever its value gets better, and
             every round has the price of its calls.
@@ -16,30 +16,29 @@ Never     : no rounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
-from tidelog.backends.local.constants import functions
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.constants.dictionary_kernels import KIND_FLOAT, KIND_INT
+from tidelog.backends.local.constants.function_kernels import as_float
+from tidelog.backends.local.joins.best_members import number_rows, slots_for
 from tidelog.backends.local.joins.bundle import MOST_DRIVING
 from tidelog.backends.local.joins.preparation import Preparation
 from tidelog.backends.local.joins.runner import Runner
-from tidelog.backends.local.kernels.compiled import Array, Int, compiled
+from tidelog.backends.local.kernels.compiled import Array, Int, allocating, compiled
 from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.maintenance.versions import NEW_VERSION
 from tidelog.planning.lowered import Stage
 from tidelog.planning.plan import Driver
 from tidelog.planning.value_steps import FROM, ValueSteps
-from tidelog.planning.views import ANY, KEPT, NO_MARKS, NOW, OLD, Mark, Matching, View
+from tidelog.planning.views import ANY, NO_MARKS, Matching, View
 
 _PATIENCE = 16
 """How many times the number of steps may be taken: without negative weights each is taken once."""
 _MOST_INT, _MOST_FLOAT = np.int64(2**62), np.float64(1e308)
-_NO_ROWS = np.empty(0, np.int32)
+_LARGE = 2.0**62
 _DENSE = 16
 """Keys are numbered by a table of all constants if these are at most so many times as many."""
 
@@ -144,13 +143,47 @@ def walk(
     return True
 
 
-class _Graph(NamedTuple):
-    """Groups as nodes: their keys by number, the number of each step's source and target, and of each value's group."""
+@allocating
+def come_to_rest(
+    sources: Array, targets: Array, weights: Array, owners: Array, given: Array, waiting: Array, size: Int, most: Array,
+    changed: Array, found: Array, gone: Array,
+) -> tuple[Int, Int]:  # fmt: skip
+    """Walk from the waiting nodes; `owners` are the nodes that have a value, which is `given`.
 
-    keys: Array
-    sources: Array
-    targets: Array
-    owners: Array
+    Nodes with another value than before go into `changed`, with their values in `found`; the positions of those that
+    were given go into `gone`. The numbers of both are returned; -1 where values did not come to rest.
+    """
+    starts, ends, lengths = np.zeros(size + 1, np.int64), np.empty_like(targets), np.empty_like(weights)
+    arrange(sources, targets, weights, starts, ends, lengths)
+    values, is_known = np.zeros(size, given.dtype), np.zeros(size, np.bool_)
+    for i in range(owners.shape[0]):
+        values[owners[i]], is_known[owners[i]] = given[i], True
+    before, was_known = values.copy(), is_known.copy()
+    heap, places, patience = np.empty(size, np.int64), np.full(size, -1, np.int64), _PATIENCE * weights.shape[0] + size
+    if not walk(starts, ends, lengths, values, is_known, waiting, most, patience, heap, places):
+        return np.int64(-1), np.int64(-1)
+    came, went = np.int64(0), np.int64(0)
+    for node in range(size):
+        if is_known[node] and not (was_known[node] and values[node] == before[node]):
+            changed[came], found[came] = node, values[node]
+            came += 1
+    for i in range(owners.shape[0]):
+        if values[owners[i]] != given[i]:
+            gone[went] = i
+            went += 1
+    return came, went
+
+
+@compiled
+def as_numbers(ids: Array, kinds: Array, payloads: Array, kind: Int, numbers: Array) -> bool:
+    """The payloads of constants; False if one is of another kind, or too large for a quick sum."""
+    for i in range(ids.shape[0]):
+        payload = payloads[ids[i]]
+        size = abs(as_float(payload)) if kind == KIND_FLOAT else abs(np.float64(payload))
+        if kinds[ids[i]] != kind or not size < _LARGE:
+            return False
+        numbers[i] = payload
+    return True
 
 
 class BestFirst:
@@ -171,29 +204,12 @@ class BestFirst:
         """What best values come to: everywhere, or in the groups of some facts; see the protocol."""
         best, new = self._relations[steps.group.relation], better.parts[steps.group.relation]
         if within:
-            region = best.rows.take(within.parts[best.name], axis=0)[:, :-1]
-            tables, rows = self._inside(steps, region), np.sort(new)
+            tables, rows = self._inside(steps, best.rows.take(within.parts[best.name], axis=0)), np.sort(new)
         else:
             tables, rows = self._runner.tables(self._preparation(steps.stage), NEW_VERSION), best.select(current)
         if tables is None:
             return None
         return self._walked(steps, tables, best, new, rows)
-
-    def standing(self, steps: ValueSteps, lost: LocalFacts, heads: View, add: Mark) -> LocalFacts | None:
-        """What stands on lost best values, level by level; see the protocol."""
-        best, found, matching = self._relations[steps.group.relation], list[Array](), _standing(heads)
-        if steps.standing is None:
-            return None
-        keys = best.rows.take(lost.parts[best.name], axis=0)[:, :-1]
-        while len(keys):
-            tables = self._driven(self._preparation(steps.standing), matching, keys)
-            facts = None if tables is None else self._held_up(steps, tables)
-            if facts is None:
-                best.mark(np.concatenate([*found, _NO_ROWS]), NO_MARKS, add)
-                return None
-            found.append(best.store(facts, heads, add))
-            keys = best.rows.take(found[-1], axis=0)[:, :-1]
-        return LocalFacts({best.name: np.concatenate([*found, _NO_ROWS])})
 
     def _driven(self, prepared: Preparation, matching: Matching, keys: Array) -> list[Array] | None:
         """The facts of each rule of steps that begin with given groups; None if they are too many for one call."""
@@ -201,118 +217,89 @@ class BestFirst:
         if crew.bundle is None or crew.others or not keys.shape[1] or len(keys) > MOST_DRIVING:
             return None
         self._runner.ask_budget()
-        matches = crew.bundle.matches(np.ascontiguousarray(keys), self._runner.scratch)
+        matches = crew.bundle.matches(keys, self._runner.scratch)
         if matches.unfinished:
             return None
         found = {rule.head.relation: table.copy() for rule, table in matches.tables}
         rules = ((rule.head.relation, len(rule.head.terms)) for rule in prepared.stage.rules)
         return [found.get(name, np.empty((0, width), np.int32)) for name, width in rules]
 
-    def _inside(self, steps: ValueSteps, region: Array) -> list[Array] | None:
-        """The steps from some groups to others of them."""
-        tables, width = self._driven(self._preparation(steps.onward), NEW_VERSION, region), steps.group.group
-        if tables is None:
-            return None
-        known = set(map(tuple, region.tolist()))
-        are_inside = ([tuple(key) in known for key in table[:, width : 2 * width].tolist()] for table in tables)
-        return [table[np.array(inside, np.bool_)] for table, inside in zip(tables, are_inside)]
+    def _inside(self, steps: ValueSteps, lost: Array) -> list[Array] | None:
+        """The steps from the groups of lost values to others of them; None if a sum with any lost value may overflow.
 
-    def _held_up(self, steps: ValueSteps, tables: Sequence[Array]) -> Array | None:
-        """The best values that a step gives, as rows; None where values are no numbers of one kind."""
-        width, found = steps.group.group, []
+        Then a group elsewhere may get a better value because this one is lost.
+        """
+        width, count, kind = steps.group.group, len(lost), int(self._dictionary.kinds[lost[0, -1]])
+        region = np.ascontiguousarray(lost[:, :-1])
+        tables = self._driven(self._preparation(steps.onward), NEW_VERSION, region)
+        if tables is None or self._numbers(lost[:, -1], kind, 1) is None:
+            return None
+        found = list[Array]()
         for table, sign in zip(tables, steps.signs):
-            ids = [table[:, width], table[:, width + 1], *([table[:, width + 2]] if sign else ())]
-            numbers = _numbers(self._dictionary, ids) if len(table) else (KIND_INT, [np.empty(0, np.int64)] * 3)
-            if numbers is None:
+            if sign and self._numbers(table[:, -1], kind, 1) is None:
                 return None
-            after, before, *added = numbers[1]
-            gives = before + sign * added[0] if sign else before
-            found.append(table[after == gives][:, : width + 1])
-        return np.ascontiguousarray(np.concatenate(found))
+            numbers = _numbered(np.concatenate([region, table[:, width : 2 * width]]), None)[1]
+            found.append(table[numbers[count:] <= numbers[:count].max()])  # the groups of the region come first
+        return found
 
     def _walked(
         self, steps: ValueSteps, tables: Sequence[Array], best: Relation, better: Array, rows: Array
     ) -> tuple[LocalFacts, LocalFacts] | None:
         """What the values of some rows come to; the tables hold the facts of each step's rule."""
-        held = best.rows.take(rows, axis=0)
-        ids = [table[:, -1] for table, sign in zip(tables, steps.signs) if sign]
-        numbers = _numbers(self._dictionary, [held[:, -1], *ids])
-        if numbers is None:
+        held, width, edges = best.rows.take(rows, axis=0), steps.group.group, sum(map(len, tables))
+        sense = 1 if steps.group.function == "min" else -1
+        kind = int(self._dictionary.kinds[held[0, -1]]) if len(held) else -1
+        given = self._numbers(held[:, -1], kind, sense)
+        if given is None:
             return None
-        kind, (given, *added) = numbers
-        sense, parts = 1 if steps.group.function == "min" else -1, iter(added)
-        weights = [
-            sense * sign * next(parts) if sign else np.zeros(len(table), given.dtype)
-            for sign, table in zip(steps.signs, tables)
-        ]
-        graph = _graph(tables, held, steps.group.group, self._dictionary)
-        values, is_known = np.zeros(len(graph.keys), given.dtype), np.zeros(len(graph.keys), np.bool_)
-        values[graph.owners], is_known[graph.owners] = sense * given, True
-        before, was_known = values.copy(), is_known.copy()
-        waiting = graph.owners[np.searchsorted(rows, better)]
-        if not _came_to_rest(graph, np.concatenate(weights), values, is_known, waiting):
+        weights = list[Array]()
+        for table, sign in zip(tables, steps.signs):
+            some = self._numbers(table[:, -1], kind, sense * sign) if sign else np.zeros(len(table), given.dtype)
+            if some is None:
+                return None
+            weights.append(some)
+        parts = [table[:, at : at + width] for at in (0, width) for table in tables]
+        keys, inverse = _numbered(np.concatenate([*parts, held[:, :width]]), self._dictionary)
+        sources, targets, owners = inverse[:edges], inverse[edges : 2 * edges], inverse[2 * edges :]
+        most = np.array([_MOST_FLOAT if kind == KIND_FLOAT else _MOST_INT])
+        waiting, added = owners[np.searchsorted(rows, better)], np.concatenate(weights)
+        changed, found, gone = np.empty(len(keys), np.int64), np.empty(len(keys), given.dtype), np.empty_like(owners)
+        came, went = come_to_rest(
+            sources, targets, added, owners, given, waiting, len(keys), most, changed, found, gone,
+        )  # fmt: skip
+        if came < 0:
             return None
-        is_changed = is_known & ~(was_known & (values == before))
-        changed = np.flatnonzero(is_changed)
-        table = np.empty((len(changed), held.shape[1]), np.int32)
-        table[:, :-1] = graph.keys[changed]
-        payloads = (sense * values[changed] + 0).view(np.int64)
-        table[:, -1] = self._dictionary.encode_scalars(np.array([kind], np.int8), payloads)
-        came, went = best.store(table, ANY, NO_MARKS), rows[is_changed[graph.owners]]
-        return LocalFacts({best.name: came}), LocalFacts({best.name: went})
+        facts = np.empty((came, width + 1), np.int32)
+        facts[:, :-1] = keys[changed[:came]]
+        payloads = (sense * found[:came] + 0).view(np.int64)
+        facts[:, -1] = self._dictionary.encode_scalars(np.array([kind], np.int8), payloads)
+        stored = best.store(facts, ANY, NO_MARKS)
+        return LocalFacts({best.name: stored}), LocalFacts({best.name: rows[gone[:went]]})
 
-
-@lru_cache
-def _standing(heads: View) -> Matching:
-    """Over what has not changed below, from any best value of both versions to those of a view."""
-    return Matching(KEPT, heads, (OLD, NOW), (OLD, NOW), lower_before=KEPT, lower_after=KEPT)
-
-
-def _numbers(dictionary: Dictionary, columns: Sequence[Array]) -> tuple[int, list[Array]] | None:
-    """The kind of all constants, and these as numbers; None if they are of several kinds, no numbers, or too large."""
-    kind = int(dictionary.kinds[columns[0][0]]) if len(columns[0]) else -1
-    if kind not in (KIND_INT, KIND_FLOAT):
-        return None
-    found = []
-    for ids in columns:
-        if (dictionary.kinds[ids] != kind).any():
+    def _numbers(self, ids: Array, kind: int, sign: int) -> Array | None:
+        """Constants as numbers, with a sign; None if they are no numbers of that kind, or too large."""
+        numbers, d = np.empty(len(ids), np.int64), self._dictionary
+        if kind not in (KIND_INT, KIND_FLOAT):
             return None
-        payloads = dictionary.payloads[ids]
-        found.append(payloads.view(np.float64) if kind == KIND_FLOAT else payloads)
-        if len(ids) and not np.abs(found[-1].astype(np.float64)).max() < 2.0**62:
+        if not as_numbers(np.ascontiguousarray(ids), d.kinds, d.payloads, kind, numbers):
             return None
-    return kind, found
+        found = numbers.view(np.float64) if kind == KIND_FLOAT else numbers
+        return found if sign > 0 else -found
 
 
-def _graph(tables: Sequence[Array], held: Array, width: int, dictionary: Dictionary) -> _Graph:
-    parts = [table[:, :width] for table in tables] + [table[:, width : 2 * width] for table in tables]
-    together = np.concatenate([*parts, held[:, :width]])
-    keys, inverse = _numbered(together, dictionary)
-    edges = sum(map(len, tables))
-    return _Graph(keys, inverse[:edges], inverse[edges : 2 * edges], inverse[2 * edges :])
-
-
-def _numbered(keys: Array, dictionary: Dictionary) -> tuple[Array, Array]:
-    """The distinct keys, and for each key its number."""
+def _numbered(keys: Array, dictionary: Dictionary | None) -> tuple[Array, Array]:
+    """The distinct keys, and for each key its number; many keys of one column by a table of all constants."""
+    size = len(keys)
     if not keys.shape[1]:
-        return keys[:1], np.zeros(len(keys), np.int64)
-    constants = len(dictionary.kinds)
-    if keys.shape[1] > 1 or constants > _DENSE * len(keys):
-        first, inverse = functions.distinct_rows(list(keys.T))
-        return keys[first], inverse
-    is_there = np.zeros(constants, np.bool_)
+        return keys[:1], np.zeros(size, np.int64)
+    if dictionary is None or keys.shape[1] > 1 or len(dictionary.kinds) > _DENSE * size:
+        firsts, numbers = np.empty(size, np.int32), np.empty(size, np.int64)
+        slots = np.full(slots_for(size), -1, np.int32)
+        count = number_rows(np.arange(size, dtype=np.int32), keys, keys.shape[1], slots, firsts, numbers)
+        return keys[firsts[:count]], numbers
+    is_there = np.zeros(len(dictionary.kinds), np.bool_)
     is_there[keys[:, 0]] = True
     found = np.flatnonzero(is_there)
-    number = np.empty(constants, np.int64)
+    number = np.empty(len(is_there), np.int64)
     number[found] = np.arange(len(found))
     return found.astype(np.int32)[:, None], number[keys[:, 0]]
-
-
-def _came_to_rest(graph: _Graph, weights: Array, values: Array, is_known: Array, waiting: Array) -> bool:
-    """Whether values came to rest."""
-    size, count = len(graph.keys), len(weights)
-    starts, targets, lengths = np.zeros(size + 1, np.int64), np.empty(count, np.int64), np.empty_like(weights)
-    arrange(graph.sources, graph.targets, weights, starts, targets, lengths)
-    most = np.array([_MOST_FLOAT if weights.dtype == np.float64 else _MOST_INT])
-    heap, places = np.empty(size, np.int64), np.full(size, -1, np.int64)
-    return bool(walk(starts, targets, lengths, values, is_known, waiting, most, _PATIENCE * count + size, heap, places))

@@ -23,6 +23,7 @@ from tidelog.backends.local.joins.passes import Pass, Segment
 from tidelog.backends.local.joins.returns import note_returns
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.relation import Relation
+from tidelog.language.partial import UNDEFINED
 from tidelog.planning.plan import (
     Absent,
     Apply,
@@ -225,6 +226,9 @@ class Executable:
             if not len(table):
                 return table
             match operation:
+                case Test(op, Apply(function, arguments), _) if op == UNDEFINED and function in functions.ARITHMETIC:
+                    columns = [self._evaluate(argument, table) for argument in arguments]
+                    table = table[functions.lacks_value(self._dictionary, function, columns)]
                 case Test(op, left, right):
                     one, other = self._evaluate(left, table), self._evaluate(right, table)
                     table = table[functions.compare(self._dictionary, op, one, other)]

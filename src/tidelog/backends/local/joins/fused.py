@@ -22,6 +22,7 @@ from tidelog.backends.local.joins import machine
 from tidelog.backends.local.joins.executable import Executable, simple_block
 from tidelog.backends.local.joins.passes import Segment
 from tidelog.backends.local.relations.relation import Relation
+from tidelog.language.partial import ALL, UNDEFINED
 from tidelog.planning.plan import Apply, Compute, Expression, Plan, Step, Test, needs_values
 from tidelog.planning.views import Matching
 
@@ -34,6 +35,8 @@ def is_fusable(plan: Plan) -> bool:
     expressions: list[Expression] = list(plan.head)
     for step in plan.steps:
         match step:
+            case Test(op, left, _) if op == UNDEFINED:
+                expressions += _wanted(left)
             case Test(op, left, right):
                 if op not in _ORDERS and op not in _EQUALITY:
                     return False
@@ -41,6 +44,11 @@ def is_fusable(plan: Plan) -> bool:
             case Compute(_, expression):
                 expressions.append(expression)
     return bool(plan.head) and all(map(_is_known, expressions))
+
+
+def _wanted(expression: Expression) -> tuple[Expression, ...]:
+    """The values of which a test asks whether one is missing."""
+    return expression.arguments if isinstance(expression, Apply) and expression.function == ALL else (expression,)
 
 
 def _is_known(expression: Expression) -> bool:
@@ -108,11 +116,13 @@ class Fused(Executable):
                     yield block
                 yield simple_block(machine.COPY, 1 + slot.number, self._register(expression))
             case Test(op, left, right):
-                for side in (left, right):
+                for side in _wanted(left) if op == UNDEFINED else (left, right):
                     for block in self._calculated(side, at):
                         at += len(block)
                         yield block
-                if op in _EQUALITY:
+                if op == UNDEFINED:  # whoever comes here has all values; who lacks one is stuck before
+                    yield simple_block(machine.DIFFERENT, 0, 0)
+                elif op in _EQUALITY:
                     yield simple_block(_EQUALITY[op], self._register(left), self._register(right))
                 else:
                     yield self._calculation(machine.ORDERED, _ORDERS[op], (left, right), 0, at)

@@ -19,6 +19,7 @@ from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins.bundle import Bundle
 from tidelog.backends.local.joins.executable import Executable
 from tidelog.backends.local.joins.fused import Fused, is_fusable, plain
+from tidelog.backends.local.joins.sweep import MOST_RELATIONS, Relay
 from tidelog.backends.local.relations.facts import distinct
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.language.terms import Atom, Negation
@@ -94,6 +95,7 @@ class Preparation:
         self._crews: dict[tuple[str, Driver, int], Crew] = {}
         self._rivals: dict[tuple[str, Matching], Crew | None] = {}
         self._mixed: dict[tuple[str, Matching, tuple[bool, ...]], Crew] = {}
+        self._relays: dict[tuple[frozenset[str], int], Relay | None] = {}
         self._alive: list[object] = []
         self._steps = 0
         self.driven: dict[str, list[tuple[LoweredRule, int]]] = {}
@@ -152,6 +154,42 @@ class Preparation:
             found = self._crews[key] = self._crew(everyone, matching)
             self._alive.append(matching)
         return found
+
+    def relay(self, relations: Iterable[str], matching: Matching) -> Relay | None:
+        """Everything that facts of some relations drive, directly or by heads of the stage that they derive.
+
+        None if that cannot be one kernel call (sweep.py).
+        """
+        key = (frozenset(relations), id(matching))
+        if key not in self._relays:
+            self._relays[key] = self._relay(key[0], matching)
+            self._alive.append(matching)
+        found = self._relays[key]
+        return found if found is None or all(one.count for one in found.relations) else None
+
+    def _relay(self, relations: Iterable[str], matching: Matching) -> Relay | None:
+        names = sorted(relations)
+        everyone, scanned = list[Executable](), set[str]()
+        for name in names:  # which become more
+            crew = self.crew(name, Driver.LITERAL, matching)
+            if crew.others:
+                return None
+            if crew.bundle is not None:
+                everyone += crew.everyone
+                scanned |= crew.bundle.scans
+                heads = (one.plan.rule.head for one in crew.everyone)
+                names += sorted(
+                    {self._relation_of(one.relation, len(one.terms)).name for one in heads}.difference(names)
+                )
+            if len(names) > MOST_RELATIONS or not scanned.isdisjoint(names):
+                return None
+        if len(names) == 1:
+            bundle = self.crew(names[0], Driver.LITERAL, matching).bundle
+        else:  # an executable is in one bundle only
+            bundle = self._crew([self._made(one.plan, matching) for one in everyone], matching).bundle
+        if bundle is None:
+            return None
+        return Relay([self._relations[name] for name in names], bundle)
 
     def whole(self, matching: Matching) -> Crew:
         """The executables of all rules that start from nothing."""
@@ -224,8 +262,10 @@ class Preparation:
                 return
 
     def _forget(self) -> None:
-        for kept in (self._plans, self._executables, self._crews, self._rivals, self._mixed, self._planned_at):
+        for kept in (self._plans, self._executables, self._planned_at):
             kept.clear()
+        for made in (self._crews, self._rivals, self._mixed, self._relays):
+            made.clear()
         self._alive.clear()
         self._steps = 0
 

@@ -107,6 +107,32 @@ def find_one(slots: Int, room: Int, key: Int) -> Int:
 
 
 @compiled
+def find_leading(index: Int, rows: Int, arity: Int, table: Int, width: Int, at: Int) -> Int:
+    """The last row whose leading columns, which the index is on, are those of a row of a table; or -1.
+
+    `index`, `rows` and `table` are addresses; `width` is the number of columns of the table.
+    """
+    slots, room, keys = load64(index, SLOTS), load64(index, ROOM), load64(index, WIDTH)
+    if keys == 1:
+        return find_one(slots, room, load32(table, at * width))
+    h = np.uint64(0)
+    for i in range(keys):
+        h = hash_more(h, load32(table, at * width + i))
+    tag, place = tag_of(h), home(h, room)
+    while True:
+        slot = load64(slots, place)
+        if slot == -1:
+            return np.int64(-1)
+        if slot >> 32 == tag:
+            is_same = True
+            for i in range(keys):
+                is_same &= load32(rows, row_of(slot) * arity + i) == load32(table, at * width + i)
+            if is_same:
+                return row_of(slot)
+        place = (place + 1) & room
+
+
+@compiled
 def link(index: Int, rows: Int, arity: Int, row: Int) -> None:
     """Put a stored row into an index, at the end of its chain."""
     slots, room, links = load64(index, SLOTS), load64(index, ROOM), load64(index, LINKS)

@@ -43,7 +43,7 @@ NOTHING = LocalFacts({})
 
 def union(parts: Iterable[LocalFacts], *, disjoint: bool = False) -> LocalFacts:
     """The union of sets."""
-    sets = [facts for facts in parts if facts]
+    sets = [facts for facts in parts if facts._size]  # every step of a strategy asks
     if len(sets) < 2:
         return sets[0] if sets else NOTHING
     pieces: dict[str, list[Array]] = {}
