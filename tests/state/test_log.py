@@ -421,3 +421,20 @@ def test_a_reader_begins_again_when_its_version_is_forgotten(state, monkeypatch)
 
     monkeypatch.setattr(Table, "files", meanwhile)
     assert sight(Engine.open(state)) == sight(engine)
+
+
+def test_an_interrupt_that_the_library_takes_for_a_bad_argument_is_named(tmp_path, monkeypatch):
+    """Found by random interrupts: an exception injected while arguments are converted came out as a ValueError."""
+
+    def convert(*_arguments: object, **_named: object) -> None:
+        raise ValueError("value for 'tidelog' must be JSON-serializable: <unprintable str object>")
+
+    engine = Engine("p(x) :- q(x).")
+    engine.save(tmp_path / "state")
+    engine.apply(insert={"q": [(1,)]})
+    with monkeypatch.context() as patched:
+        patched.setattr("deltalake.DeltaTable.create_write_transaction", convert)
+        with pytest.raises(StateError, match="E606"):
+            engine.save(tmp_path / "state")
+    engine.save(tmp_path / "state")
+    assert (1,) in Engine.open(tmp_path / "state")["p"]

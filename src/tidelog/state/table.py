@@ -312,7 +312,8 @@ def writing(directory: Path) -> Iterator[None]:
     """What goes wrong with writing leaves the state as it was."""
     try:
         yield
-    except (OSError, pa.ArrowException, DeltaError) as error:
+    except (OSError, pa.ArrowException, DeltaError, ValueError) as error:
+        # A ValueError is what the library makes of an interrupt while it looks at its arguments.
         raise StateError.of(
             "E606",
             f"{directory} cannot be written: {_first_line(error)}",
