@@ -103,7 +103,7 @@ def test_literals_that_are_ill_typed_and_updates_that_name_classes(spark, tmp_pa
         ],
         "add_rules": "@prefix : <http://e/> .\n:Known(x) :- :Professor(x).",
     }
-    negating = {"add_rules": "@prefix : <http://e/> .\n:Idle(x) :- :Person(x), !:Boss(x)."}
+    negating = {"add_rules": "@prefix : <http://e/> .\n:Idle(x) :- :Person(x), !:Boss(x), triple(x, _, _)."}
     lines = "".join(f"{json.dumps(one)}\n" for one in (update, negating))
     (folder / "updates" / "1.jsonl").write_text(lines)
     settings = (folder / "pipeline.toml").read_text()
@@ -118,8 +118,8 @@ def test_literals_that_are_ill_typed_and_updates_that_name_classes(spark, tmp_pa
 
 
 def test_a_program_that_negates_a_class_is_refused(tmp_path):
-    """With the rule's place, before Spark is started."""
+    """Where it speaks of triples as such: with the rule's place, before Spark is started."""
     folder = a_place(tmp_path, "local", "owl-rl")
-    (folder / "rules.dl").write_text("@prefix : <http://e/> .\n:Idle(x) :- :Chair(x), !:Boss(x).\n")
+    (folder / "rules.dl").write_text("@prefix : <http://e/> .\n:Idle(x) :- triple(x, _, _), !:Boss(x).\n")
     with pytest.raises(TidelogError, match=r"rules.dl:2:\d+  E212"):
         run_pipeline(read_pipeline(folder / "pipeline.toml"), Status(Recorder()), once=True)

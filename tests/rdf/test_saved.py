@@ -75,7 +75,7 @@ def test_a_save_that_is_killed_leaves_the_graph_before(graph, tmp_path, monkeypa
     graph.save(tmp_path / "state")
     before = set(graph)
     graph.apply(delete=[next(graph.explicit())])
-    monkeypatch.setattr(Engine, "save", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(Engine, "save", lambda *_, **__: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         graph.save(tmp_path / "state")
     monkeypatch.undo()

@@ -1,15 +1,10 @@
 """Rules of the user that negate classes, and what is known of literals, in both layouts and when a graph goes over."""
 
-import json
-
 import pytest
 
 from tests.rdf.texts import graph, triples
-from tidelog.changes.update import read_update
 from tidelog.errors import TidelogError
-from tidelog.rdf import IRI, XSD, Literal
 from tidelog.rdf.layouts import Layout
-from tidelog.rdf.updates_over_triples import update_over_triples
 
 IDLE = "@prefix : <http://example.org/> .\n:Idle(x) :- :Person(x), !:Busy(x).\n"
 PEOPLE = ":a a :Person . :b a :Person , :Busy ."
@@ -81,26 +76,3 @@ def test_properties_that_no_rule_reads_are_no_typing_errors(recwarn):
     """`:age` beside a rule about `:ages`: data of a graph are mostly read by no rule."""
     graph(":a :age 1 . :ages rdfs:domain :Person .")
     assert [str(one.message) for one in recwarn if "W203" in str(one.message)] == []
-
-
-def test_an_update_means_the_same_over_triples():
-    """Facts and rules about classes and properties become those about triples; everything else stays."""
-    node, rule = {"@id": "http://example.org/a"}, "@prefix : <http://example.org/> .\n:Boss(x) :- :Chair(x)."
-    said = {
-        "insert": [
-            ["http://example.org/Chair", node],
-            ["http://example.org/age", node, {"@value": "old", "@type": XSD.integer}],
-            ["own", 1],
-        ],
-        "delete": [["triple", node, node, node]],
-        "add_rules": rule,
-        "remove_rules": ["r1", rule],
-    }
-    found = update_over_triples(read_update(json.dumps(said)), "owl-rl")
-    assert set(found.insert["triple"]) == set(triples(':a a :Chair ; :age "old"^^xsd:integer .'))
-    assert list(found.insert["own"]) == [(1,)]
-    assert list(found.insert["ill_typed"]) == [(Literal("old", XSD.integer), IRI(XSD.integer))]
-    assert list(found.delete["triple"]) == [(IRI("http://example.org/a"),) * 3]
-    assert "triple(" in found.add_rules
-    assert found.remove_rules[0] == "r1"
-    assert found.remove_rules[1].startswith("triple(")

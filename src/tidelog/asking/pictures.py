@@ -23,9 +23,15 @@ class AtAGlance:
 
     def __repr__(self) -> str:
         engine: Any = self
-        facts = sum(len(engine[name]) for name in engine.relations)
+        facts = sum(map(self.size, engine.relations))
         counts = f"{len(engine.rules)} rules, {len(engine.relations)} relations, {facts:,} facts"
         return f"<Engine version {engine.version}: {counts}; {engine.backend}, {engine.strategy}>"
+
+    def size(self, relation: str) -> int:
+        """How many facts a relation has, as `len(engine[relation])`; on Spark none is brought to the driver for it."""
+        engine: Any = self
+        found: int = engine._read(lambda: engine._backend.store.size(relation))
+        return found
 
     @property
     def without_value(self) -> dict[str, WithoutValue]:
@@ -40,7 +46,7 @@ class AtAGlance:
 
         engine: Any = self
         relations: list[Relation] = [engine[name] for name in engine.relations]
-        rows = [(relation.name, relation.arity, len(relation)) for relation in relations]
+        rows = [(relation.name, relation.arity, self.size(relation.name)) for relation in relations]
         table = html_table(("relation", "columns", "facts"), rows, len(rows), 100)
         program: Program = engine.program
         rules = engine.rules

@@ -49,6 +49,11 @@ class Relation:
 
         return html_table(self.columns, self, len(self))
 
+    @property
+    def table(self) -> FactTable:
+        """The facts of the present version, as the backend has them."""
+        return self._table()
+
     def to_arrow(self) -> pa.Table:
         """The facts as an Arrow table; columns have their declared names, else c1, c2, ..."""
         table = self._table().to_arrow()

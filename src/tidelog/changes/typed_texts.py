@@ -53,7 +53,7 @@ def shared_facts(columns: Sequence[pa.ChunkedArray]) -> SharedFacts:
     found = texts.dictionary_encode()
     numbers = found.indices.to_numpy(zero_copy_only=False).astype(np.int32)
     rows = numbers.reshape(len(columns), -1).T
-    return SharedFacts(SharedConstants(_constants(found.dictionary)), np.ascontiguousarray(rows))
+    return SharedFacts(SharedConstants(constants_of(found.dictionary)), np.ascontiguousarray(rows))
 
 
 def _lettered(letter: str, values: pa.Array) -> pa.Array:
@@ -61,7 +61,7 @@ def _lettered(letter: str, values: pa.Array) -> pa.Array:
     return pc.binary_join_element_wise(pa.scalar(letter, pa.large_string()), texts, pa.scalar("", pa.large_string()))
 
 
-def _constants(texts: pa.Array) -> pa.Array:
+def constants_of(texts: pa.Array) -> pa.Array:
     """What distinct typed texts stand for, as an array of one type or a dense union."""
     letters = pc.utf8_slice_codeunits(texts, 0, 1).to_numpy(zero_copy_only=False)
     rest = pc.utf8_slice_codeunits(texts, 1, _REST)

@@ -130,16 +130,30 @@ def explain(args: argparse.Namespace) -> int:
     return 0
 
 
+def stored_graph(args: argparse.Namespace) -> Graph | None:
+    """The graph that a state holds, None if it holds an engine that is none."""
+    if args.state is None or not (Path(args.state) / "_graph").is_dir():
+        return None
+    from tidelog import rdf
+    from tidelog.limits import Limits
+
+    limits = Limits(args.limit_facts, args.limit_rounds, args.limit_seconds, args.limit_bytes)
+    options = {"version": args.at, "backend": args.backend, "limits": limits, "threads": args.threads}
+    return rdf.Graph.open(args.state, **options)
+
+
 def query(args: argparse.Namespace, question: str, parameters: Mapping[str, Any]) -> int:
-    """Ask RDF files in SPARQL, and print the answer."""
+    """Ask RDF files, or a stored graph, in SPARQL, and print the answer."""
     import sys
 
     from tidelog.rdf.sparql import written
 
-    if args.program is None and args.facts is None:
-        raise UsageError.of("E801", "nothing is named that could be asked", remedy="give --facts DIR, or an RDF file")
+    stored = stored_graph(args)
+    if stored is None and args.program is None and args.facts is None:
+        remedy = "give --facts DIR, an RDF file, or the state of a graph"
+        raise UsageError.of("E801", "nothing is named that could be asked in SPARQL", remedy=remedy)
     text = Path(question).read_text(encoding="utf-8") if question.endswith(".rq") else question
-    kg = graph_for(args)
+    kg = stored or graph_for(args)
     if args.format != "table":
         sys.stdout.write(written(kg.mirror, text, args.format, parameters).decode())
         return 0

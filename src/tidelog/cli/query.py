@@ -20,6 +20,7 @@ from tidelog.errors import UsageError
 if TYPE_CHECKING:
     from tidelog.asking.answer import Answer
     from tidelog.language.terms import Value
+    from tidelog.rdf.graph import Graph
 
 FORMATS = ("table", "csv", "json", "tsv")
 
@@ -49,9 +50,20 @@ def run(args: argparse.Namespace) -> int:
         return query(args, question, parameters)
     if args.format == "tsv":
         raise UsageError.of("E801", "tsv is a format of SPARQL answers", remedy="use csv, or ask with --sparql")
-    engine = load(args, progress_for(), everything=True).engine
+    stored = _stored_graph(args)
+    if stored is not None:
+        from tidelog.rdf.questions import in_words_of
+
+        question = in_words_of(stored.layout, question)
+    engine = stored.engine if stored is not None else load(args, progress_for(), everything=True).engine
     print_answer(engine.query(question, parameters), args.format, args.rows)
     return 0
+
+
+def _stored_graph(args: argparse.Namespace) -> Graph | None:
+    from tidelog.cli.graphs import stored_graph
+
+    return None if args.program is not None or args.facts is not None else stored_graph(args)
 
 
 def _words(words: list[str]) -> tuple[str | None, str]:

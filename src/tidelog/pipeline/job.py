@@ -28,7 +28,6 @@ from tidelog.backends.spark.cluster.session import close, session
 from tidelog.backends.spark.cluster.session import running as found_session
 from tidelog.changes.change import Change, WithoutValue
 from tidelog.changes.update import Update
-from tidelog.engine import Engine
 from tidelog.errors import TidelogError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
@@ -38,18 +37,17 @@ from tidelog.observe.logs import log
 from tidelog.pipeline.endpoint import serve
 from tidelog.pipeline.follow.settling import Settled, rule_names, settle
 from tidelog.pipeline.follow.streaming import check_checkpoint, follow, stopping
-from tidelog.pipeline.follow.updates import Part, announced, of_graph, parts_of, stream_of
+from tidelog.pipeline.follow.updates import Part, announced, parts_of, stream_of
+from tidelog.pipeline.kept import Kept, begin, reopen
 from tidelog.pipeline.out.feed import feed_of
 from tidelog.pipeline.out.outbox import Outbox
 from tidelog.pipeline.out.shelf import local_folder
 from tidelog.pipeline.out.sinks import change_sinks, relation_sinks
 from tidelog.pipeline.out.whole_feed import whole_feed
-from tidelog.pipeline.settings.config import TRIPLE, Pipeline
+from tidelog.pipeline.settings.config import Pipeline
 from tidelog.pipeline.settings.rule_files import read_programs, strangers
-from tidelog.pipeline.sources.cleaning import Cleaned, together
-from tidelog.pipeline.sources.extraction import extract
+from tidelog.pipeline.sources.extraction import extract, load
 from tidelog.pipeline.sources.rejects import Reject, RejectsTable
-from tidelog.pipeline.sources.triples import ill_typed
 from tidelog.pipeline.status import Status
 from tidelog.state.failpoints import reach
 from tidelog.state.log import StateLog
@@ -65,7 +63,7 @@ RULES_APPLIED = "rules-applied"
 OWN = "_pipeline"
 """The folder inside the state for what belongs to the pipeline: checkpoint, outbox, rejects."""
 
-Watch = Callable[[Engine, Change], None]
+Watch = Callable[[Any, Change], None]
 Feed = tuple[int, pa.Table | None]
 """A version and the rows of its change; None stands for all of its facts."""
 
@@ -80,7 +78,7 @@ def run_pipeline(
     verify: bool = False,
     spark: SparkSession | None = None,
     watch: Watch | None = None,
-) -> Engine:
+) -> Kept:
     """Run a pipeline until its source is empty (`once`) or a signal stops it; gives the engine at its last version.
 
     With `verify` the last version is compared with recomputation. `watch` is shown every change once it is published.
@@ -116,11 +114,11 @@ class Job:
         out = sys.stderr if status.takes_stdout else sys.stdout
         self._changes = change_sinks(spark, pipeline.sinks, out)
         self._relations = relation_sinks(spark, pipeline.sinks, out)
-        self._engine: Engine | None = None
+        self._engine: Kept | None = None
         self._watch = watch
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> Kept:
         """The engine, once it is loaded or reopened."""
         if self._engine is None:
             raise RuntimeError("begin() comes first")
@@ -165,22 +163,13 @@ class Job:
     def _load(self) -> None:
         """The first version: everything that the sources and the program say."""
         started = time.perf_counter()
-        with extract(self._spark, self._pipeline.sources, self._program, self._rejects) as sources:
+        with extract(self._spark, self._pipeline, self._program, self._rejects) as sources:
             for name, one in sources.items():
-                self._status.tell("source", relation=name, count=one.count, types=", ".join(one.cleaned.types))
+                self._status.tell("source", relation=name, count=one.count, types=", ".join(one.types))
             if self._rejects.count:
                 self._status.tell("rejects", count=self._rejects.count, part="the sources")
             engine = self._engine_for(sum(one.cells for one in sources.values()))
-            filled: dict[str, list[Cleaned]] = {}
-            for source in self._pipeline.sources:
-                if sources[source.relation].cleaned.types:
-                    found = filled.setdefault(self._pipeline.relation_of(source), [])
-                    found.append(sources[source.relation].cleaned)
-            is_far, whole = engine.backend == "spark", {name: together(parts) for name, parts in filled.items()}
-            insert = {name: one.facts if is_far else one.to_local() for name, one in whole.items()}
-            if self._pipeline.reasoning == "owl-rl" and TRIPLE in whole:
-                insert |= ill_typed(whole[TRIPLE])
-            engine.apply(insert=insert)
+            load(engine, sources)
         self._engine = engine
         self._state.give(print_program(self._program))
         self._store([(engine.version, None)], None)
@@ -192,12 +181,12 @@ class Job:
         asked = self._pipeline
         return {"strategy": asked.strategy, "limits": asked.limits, "arithmetic": asked.arithmetic}
 
-    def _engine_for(self, values: int) -> Engine:
+    def _engine_for(self, values: int) -> Kept:
         """An engine with the program's rules and facts, on the backend that suits the number of values."""
         backend, reason = fitting_backend(self._pipeline.backend, values)
         self._status.tell("backend", backend=backend, reason=reason)
         program = self._program
-        engine = Engine(program, backend=backend, spark=self._spark, **self._options)
+        engine = begin(program, self._pipeline.reasoning, backend=backend, spark=self._spark, **self._options)
         _LOG.info("backend %s: %s; %d facts in the program", backend, reason, len(program.facts))
         return engine
 
@@ -208,7 +197,8 @@ class Job:
         backend, reason = fitting_backend(self._pipeline.backend, values)
         self._status.tell("backend", backend=backend, reason=reason)
         state = self._pipeline.state
-        self._engine = engine = Engine.open(state, backend=backend, spark=self._spark, **self._options)
+        options = {"backend": backend, "spark": self._spark, **self._options}
+        self._engine = engine = reopen(state, self._pipeline.reasoning, **options)
         last = self._state.last_batch(STREAM)
         batch = None if last is None else last // PARTS
         told = {"version": engine.version, "facts": _size(engine), "batch": batch}
@@ -241,8 +231,6 @@ class Job:
         """Apply the parts of a micro-batch, each of them once, looking ahead to the next."""
         source = self._pipeline.updates
         parts = parts_of(batch, source) if source else []
-        if self._pipeline.reasoning != "none":
-            parts = [of_graph(part, self._pipeline.reasoning) for part in parts]
         for at, part in enumerate(parts):
             if stop.is_set():
                 raise InterruptedError("a stop was asked for; the rest of the micro-batch comes again")
@@ -350,8 +338,8 @@ def _lacking(found: Mapping[str, WithoutValue]) -> dict[str, dict[str, Any]]:
     return {rule: asdict(lacking) for rule, lacking in found.items()}
 
 
-def _size(engine: Engine) -> int:
-    return sum(len(engine[name]) for name in engine.relations)
+def _size(engine: Kept) -> int:
+    return sum(map(engine.size, engine.relations))
 
 
 @contextmanager

@@ -25,7 +25,6 @@ from tidelog.rdf.axioms import (
     PREDICATES,
     SAME,
     THING,
-    BeyondRulesError,
     Compiler,
     Ontology,
     holds,
@@ -35,7 +34,7 @@ from tidelog.rdf.axioms import (
     unequal,
 )
 from tidelog.rdf.derived_subclasses import derived_subclasses, restrictions_of
-from tidelog.rdf.layouts import term_of_name
+from tidelog.rdf.layouts import BeyondRulesError, term_of_name
 from tidelog.rdf.quads import Triple
 from tidelog.rdf.vocabulary import OWL, RDFS
 

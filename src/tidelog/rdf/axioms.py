@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from tidelog.language.rdf_terms import IRI, RdfTerm
 from tidelog.language.terms import Atom, Comparison, Constant, Literal, Rule, Value, Variable
-from tidelog.rdf.layouts import RDF_TYPE, name_of
+from tidelog.rdf.layouts import RDF_TYPE, BeyondRulesError, name_of
 from tidelog.rdf.quads import Triple
 from tidelog.rdf.rule_table import INCONSISTENCY
 from tidelog.rdf.vocabulary import OWL, RDF, RDFS, TYPE, shortened
@@ -66,10 +66,6 @@ class Listed(NamedTuple):
     items: list[Value]
     links: list[Triple]
     is_whole: bool
-
-
-class BeyondRulesError(Exception):
-    """The ontology reasons about its own vocabulary, which takes the general rules."""
 
 
 def is_axiom(triple: Triple) -> bool:

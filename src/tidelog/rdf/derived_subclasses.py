@@ -14,7 +14,8 @@ from collections.abc import Callable, Iterator
 
 from tidelog.language.rdf_terms import IRI
 from tidelog.language.terms import Value
-from tidelog.rdf.axioms import _X, NOTHING, THING, BeyondRulesError, Compiler, Ontology, is_of, statement
+from tidelog.rdf.axioms import _X, NOTHING, THING, Compiler, Ontology, is_of, statement
+from tidelog.rdf.layouts import BeyondRulesError
 from tidelog.rdf.quads import Triple
 from tidelog.rdf.vocabulary import OWL, RDFS
 

@@ -7,7 +7,7 @@ Invariant : after every update the triples are those that reasoning anew would g
             fails changes nothing.
 Never     : no inference of its own.
 
-Codes: E333 named graphs, E334 a deletion that names unknown blank nodes, E835 no such reasoning or layout.
+Codes: E333 named graphs, E335 a graph on Spark that is too large to go over, E835 no such reasoning or layout.
 """
 
 from __future__ import annotations
@@ -17,19 +17,23 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from tidelog.analysis.impact import without
 from tidelog.changes.change import Change, FactTables
 from tidelog.changes.shared import SharedFacts
 from tidelog.engine import Engine
 from tidelog.errors import TidelogError, UpdateError, UsageError
 from tidelog.language.parser import parse
-from tidelog.language.terms import Program, Rule
+from tidelog.language.printer import print_rule
+from tidelog.language.terms import Program
 from tidelog.maintenance.preview import Preview
-from tidelog.rdf.axioms import SAME, BeyondRulesError, Compiled, Ontology, compiled
+from tidelog.rdf.axioms import SAME
 from tidelog.rdf.axioms_among import axioms_among
 from tidelog.rdf.datatypes import literal_facts
+from tidelog.rdf.far_triples import FarTriples
 from tidelog.rdf.graph_change import GraphChange, ListedChange
+from tidelog.rdf.graph_update import GraphUpdate
+from tidelog.rdf.labels import Labels
 from tidelog.rdf.layouts import (
+    BeyondRulesError,
     Layout,
     fact_of,
     facts_of,
@@ -37,26 +41,31 @@ from tidelog.rdf.layouts import (
     is_shown,
     is_statement,
     name_of,
+    one_arity,
     triples_of,
 )
 from tidelog.rdf.mirror import Mirror
 from tidelog.rdf.proofs import GraphProof
 from tidelog.rdf.quads import FEW, GIVEN, Quads, Triple, merged, of_triples
 from tidelog.rdf.read import read_quads
+from tidelog.rdf.reasoner import MANY_AXIOMS, Reasoner
 from tidelog.rdf.rule_table import INCONSISTENCY, REASONINGS, rule_table
 from tidelog.rdf.sparql import Answer, ask
 from tidelog.rdf.sparql_update import read_update
 from tidelog.rdf.user_rules import (
     cannot_go_over,
+    no_triples,
     over_triples,
     reasoning_over_triples,
     removed_over_triples,
     takes_triples,
+    triples_among,
+    with_rules,
 )
 from tidelog.rdf.write import lines, write_lines
 
-MANY_AXIOMS = 3_000
-"""With more axioms they are kept as facts: a rule costs a quarter of a millisecond, a fact less than a microsecond."""
+MOST_GOING_OVER = 2_000_000
+"""Triples on Spark that go over to another layout at most: they pass through the driver."""
 
 PIECE = 500_000
 """Triples that are written as text at once."""
@@ -82,20 +91,21 @@ class Graph:
         self.reasoning = reasoning
         self._options = frozenset(options)
         self._asked_layout, self._named_graphs, self._engine_options = layout, named_graphs, engine_options
-        self._user_rules = parse(rules) if isinstance(rules, str) else rules
+        self.user_rules = parse(rules) if isinstance(rules, str) else rules
         self.version = 0
         first = Layout.RULES
-        if layout == "triples" or self._options or takes_triples(self._user_rules):
+        if layout == "triples" or self._options or takes_triples(self.user_rules):
             first = Layout.TRIPLES
         self.engine: Engine
         self.layout: Layout
-        self._mentioned: dict[str, int] = {}
-        self._given: dict[str, int] = {}
-        self._labels: set[str] = set()
+        self.labels = Labels()
         self.mirror = Mirror(self)
         quads = merged([self._read(source) for source in sources])
-        self._start(first, quads)
-        self._note_labels(quads)
+        self._start(first)
+        written = triples_among(self.user_rules.facts)
+        if len(quads) or written:
+            self._update(GraphUpdate(merged([quads, of_triples(written)]) if written else quads))
+        self.labels.note(quads)
 
     # -- updates -----------------------------------------------------------------------------------------------------
 
@@ -108,12 +118,17 @@ class Graph:
     ) -> GraphChange:
         """Apply one update: triples, files or graphs to delete and insert, data and axioms alike, and rules."""
         come, gone = self._read(insert), self._read(delete, deleting=True)
-        self._check_blank_nodes(gone)
+        self.labels.check(gone)
         added = parse(add_rules or "") if isinstance(add_rules, str) else add_rules or Program()
-        if self.layout is Layout.RULES and takes_triples(added):
+        change = self.take(GraphUpdate(come, gone, added, tuple(remove_rules)))
+        self.labels.note(come)
+        return change
+
+    def take(self, update: GraphUpdate) -> GraphChange:
+        """Apply an update whose triples have been read; blank nodes are taken by the labels that they have in it."""
+        if self.layout is Layout.RULES and takes_triples(update.added):
             self._go_over(BeyondRulesError("a rule speaks of triples as such"))
-        change = self._update(come, gone, added, tuple(remove_rules))
-        self._note_labels(come)
+        change = self._update(update.with_written_triples())
         self.version += 1
         change.version = self.version
         self.mirror.follow(change)
@@ -124,12 +139,8 @@ class Graph:
         come, gone = self._read(insert), self._read(delete, deleting=True)
         if self.layout is Layout.TRIPLES:
             return self.engine.preview()
-        facts, mentioned = self._facts(come), self._mentioned
-        ontology = self._ontology.changed(axioms_among(come, facts), axioms_among(gone, self._facts(gone)))
-        try:
-            added, removed, _ = self._rule_change(ontology, {**facts, **self._about_literals(come)})
-        finally:
-            self._mentioned = mentioned
+        found = self.facts_of(come), self.facts_of(gone)
+        added, removed = self._reasoner_after(GraphUpdate(come, gone), *found).rules_since(self._reasoner)
         return self.engine.preview(Program(tuple(added)), removed)
 
     # -- reading -----------------------------------------------------------------------------------------------------
@@ -145,13 +156,15 @@ class Graph:
     def __contains__(self, triple: object) -> bool:
         if not isinstance(triple, tuple) or len(triple) != 3:
             return False
+        if not is_shown(triple):
+            return False
         relation, fact = fact_of(triple, self.layout)
-        return relation in self.engine and is_shown(triple) and fact in self.engine[relation]
+        return relation in self.engine and fact in self.engine[relation]
 
     @property
     def fact_count(self) -> int:
         """How many facts hold the triples: as `len`, but at once, and with those that have literals as subjects."""
-        return sum(len(self.engine[name]) for name in self.relations)
+        return sum(map(self.engine.size, self.relations))
 
     @property
     def relations(self) -> list[str]:
@@ -180,11 +193,11 @@ class Graph:
     def explain(self, triple: Triple | tuple[Any, ...]) -> GraphProof:
         """Why a triple is there: a shallowest proof, with the axioms that it uses; E808 if it is not there."""
         relation, fact = fact_of(triple, self.layout)
-        return GraphProof(self.engine.explain(relation, fact), self._compiled)
+        return GraphProof(self.engine.explain(relation, fact), self._reasoner.compiled)
 
     def explain_inconsistency(self, inconsistency: tuple[Any, ...]) -> GraphProof:
         """Why the graph is inconsistent: the proof of one of `inconsistencies`."""
-        return GraphProof(self.engine.explain(INCONSISTENCY, inconsistency), self._compiled)
+        return GraphProof(self.engine.explain(INCONSISTENCY, inconsistency), self._reasoner.compiled)
 
     def write(self, path: str | Path, *, derived: bool = True) -> Path:
         """Write the triples, or only the given ones, in the format that the path's ending names."""
@@ -245,142 +258,133 @@ class Graph:
         rows[:, 3] = -1
         return Quads(quads.constants, rows, quads.labels)
 
-    def _start(self, layout: Layout, quads: Quads) -> None:
-        """Reason from nothing, in a layout; go over to the other one if this one is not enough."""
-        self.layout = layout
-        self._ontology, self._compiled = Ontology(), dict[str, Compiled]()
-        self._mentioned = {}
-        user, options = self._user_rules, self._options
-        if layout is Layout.TRIPLES:
-            program = reasoning_over_triples(user, self.reasoning, options)
-        else:
-            table = (in_layout(rule, layout) for _, rule in rule_table(self.reasoning, options))
-            program = replace(user, rules=(*(rule for rule in table if rule is not None), *user.rules))
-        self.engine = Engine(replace(program, inputs=(), outputs=()), **self._engine_options)
-        self._update(quads, of_triples([]), Program(), ())
+    def _start(self, layout: Layout) -> None:
+        """An engine without facts, in a layout."""
+        self.layout, self._reasoner = layout, Reasoner(self.reasoning)
+        program, own = self._program(layout), no_triples(self.user_rules.facts)
+        self.engine = Engine(replace(program, facts=own, inputs=(), outputs=()), **self._engine_options)
 
-    def _update(self, come: Quads, gone: Quads, added: Program, removed: tuple[str, ...]) -> GraphChange:
+    def _program(self, layout: Layout) -> Program:
+        """The user's rules and those of the rule table, in a layout."""
+        user, options = self.user_rules, self._options
+        if layout is Layout.TRIPLES:
+            return reasoning_over_triples(user, self.reasoning, options)
+        table = (in_layout(rule, layout) for _, rule in rule_table(self.reasoning, options))
+        return replace(user, rules=(*(rule for rule in table if rule is not None), *user.rules))
+
+    def _update(self, update: GraphUpdate) -> GraphChange:
         """One transaction of the engine: facts, the rules of changed axioms, and rules of the user."""
-        insert, delete = {**self._facts(come), **self._about_literals(come)}, self._facts(gone)
-        ontology, rules, names, found = self._ontology, list[Rule](), tuple[str, ...](), self._compiled
-        if self.layout is Layout.RULES and self.reasoning != "none":
-            old, new = axioms_among(gone, delete), axioms_among(come, insert)
-            ontology = ontology.changed(new, old) if old or new else ontology
-            try:
-                rules, names, found = self._rule_change(ontology, insert)
-            except BeyondRulesError as reason:
-                self._go_over(reason)
-                return self._update(come, gone, added, removed)
-        extra, texts = added, removed
+        try:
+            come = {**update.insert, **self.facts_of(update.come), **self._about_literals(update.come)}
+            gone = {**update.delete, **self.facts_of(update.gone)}
+            reasoner = self._reasoner_after(update, come, gone)
+        except BeyondRulesError as reason:
+            self._go_over(reason)
+            return self._update(update)
+        rules, names = reasoner.rules_since(self._reasoner)
+        extra, texts = update.added, update.removed
         if self.layout is Layout.TRIPLES:
-            extra, texts = over_triples(added), tuple(removed_over_triples(removed))
+            extra, texts = over_triples(update.added), tuple(removed_over_triples(update.removed))
         program = Program((*rules, *extra.rules), extra.facts, extra.declarations)
-        own, after = self._user_rules, self._with_rules(added, removed)
-        known = list(self.explicit()) if self.layout is Layout.RULES and cannot_go_over(after) else None
-        change = self.engine.apply(insert, delete, program, (*names, *texts))
-        self._ontology, self._compiled, self._user_rules = ontology, found, after
+        own, after = self.user_rules, with_rules(self.user_rules, update.added, update.removed)
+        known = set(self.explicit()) if self.layout is Layout.RULES and cannot_go_over(after) else None
+        change = self.engine.apply(come, gone, program, (*names, *texts))
+        before, self._reasoner, self.user_rules = self._reasoner, reasoner, after
         if self.layout is Layout.RULES and self._is_about_axioms(change, bool(rules)):
-            return self._went_over(change, own, known)
+            return self._went_over(change, own, before, known)
         return GraphChange(change)
 
-    def _went_over(self, change: Change, own: Program, known: list[Triple] | None) -> GraphChange:
-        """Go over after an update; `own` and `known` are rules and triples as they were, for a graph that cannot."""
+    def _went_over(self, change: Change, own: Program, reasoner: Reasoner, known: set[Triple] | None) -> GraphChange:
+        """Go over after an update; the rest is what there was before it, for a graph that cannot."""
         before = (set(self) - set(_shown(change.inserted))) | set(_shown(change.deleted))
         try:
             self._go_over(BeyondRulesError("a class or property is the same as another"))
         except TidelogError:
-            self._user_rules = own
             if known is not None:
-                self._start(Layout.RULES, of_triples(known))
+                self._take_back(own, reasoner, known)
             raise
         after = set(self)
         return ListedChange(after - before, before - after, change)
 
-    def _with_rules(self, added: Program, removed: tuple[str, ...]) -> Program:
-        """The user's program after rules came and went."""
-        own = self._user_rules
-        kept = without(own.rules, removed) if removed else own.rules
-        return Program(
-            (*kept, *added.rules), own.facts, (*own.declarations, *added.declarations), own.inputs, own.outputs
-        )
+    def _take_back(self, own: Program, reasoner: Reasoner, known: set[Triple]) -> None:
+        """Give the engine the explicit triples and the rules that it had before the last update."""
+        now = set(self.explicit())
+        rules, names = reasoner.rules_since(self._reasoner)
+        gained = tuple(rule for rule in self.user_rules.rules if rule not in own.rules)
+        lost = tuple(rule for rule in own.rules if rule not in self.user_rules.rules)
+        insert, delete = self.facts_of(of_triples(known - now)), self.facts_of(of_triples(now - known))
+        self.engine.apply(insert, delete, Program((*rules, *lost)), (*names, *map(print_rule, gained)))
+        self._reasoner, self.user_rules = reasoner, own
 
-    def _facts(self, quads: Quads) -> Mapping[str, object]:
+    def facts_of(self, quads: Quads | FarTriples) -> Mapping[str, object]:
+        """Triples as facts of the engine, by relation."""
+        if isinstance(quads, FarTriples):
+            return quads.facts(self.layout)
         if len(quads) > FEW:
             return facts_of(quads, self.layout)
-        found: dict[str, list[tuple[Any, ...]]] = {}
+        found: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
         for triple in quads.triples():
             relation, fact = fact_of(triple, self.layout)
-            found.setdefault(relation, []).append(fact)
-        return found
+            found.setdefault((relation, len(fact)), []).append(fact)
+        return {name: facts for (name, _), facts in one_arity(found).items()}
 
-    def _about_literals(self, quads: Quads) -> Mapping[str, object]:
+    def _about_literals(self, quads: Quads | FarTriples) -> Mapping[str, object]:
         """What the rules of table 8 have to know about literals: those that are ill-typed, or all if they ask.
 
         It is true of a literal wherever it stands, so it stays when a triple with the literal goes.
         """
         if self.reasoning != "owl-rl":
             return {}
+        if isinstance(quads, FarTriples):
+            return quads.about_literals
         return literal_facts(quads, everything=bool(self._options & {"dt-type2", "dt-eq", "dt-diff"}))
 
-    def _rule_change(
-        self, ontology: Ontology, insert: Mapping[str, object]
-    ) -> tuple[list[Rule], tuple[str, ...], dict[str, Compiled]]:
-        """The rules to add and the names of those to remove, and all that there are then."""
-        more = {name: _arity(facts) for name, facts in insert.items() if self._mentioned.get(name) is None}
-        if ontology is self._ontology and not more:
-            return [], (), self._compiled
-        if ontology.size > MANY_AXIOMS and self._asked_layout == "auto":
-            raise BeyondRulesError(f"there are more than {MANY_AXIOMS} axioms")
-        known = {rule.head.relation: len(rule.head.terms) for rule in self._user_rules.rules}
-        mentioned = {**known, **self._mentioned, **more}
-        found = compiled(ontology, self.reasoning, mentioned)
-        self._mentioned = mentioned
-        before = self._compiled
-        same = {name for name, one in found.items() if name in before and before[name].rule == one.rule}
-        added = [one.rule for name, one in found.items() if name not in same]
-        return added, tuple(name for name in before if name not in same), found
+    def _reasoner_after(self, update: GraphUpdate, come: Mapping[str, object], gone: Mapping[str, object]) -> Reasoner:
+        """The rules that are in force after an update; `come` and `gone` are its facts, by relation."""
+        if self.layout is Layout.TRIPLES:
+            return self._reasoner
+        named = {name: _arity(facts) for name, facts in come.items()}
+        most = MANY_AXIOMS if self._asked_layout == "auto" else None
+        axioms = ([], []) if self.reasoning == "none" else (_axioms(update.come, come), _axioms(update.gone, gone))
+        return self._reasoner.after(*axioms, named, self.user_rules, most)
 
     def _go_over(self, reason: BeyondRulesError) -> None:
-        """Reason anew in the layout for graphs that reason about their own vocabulary."""
+        """Go over to the layout for graphs that reason about their own vocabulary, by one update of the engine."""
         if self._asked_layout == "rules":
             sentence = f"the layout rules is not enough: {reason}"
             raise UsageError.of("E835", sentence, remedy="use layout='auto'") from reason
-        before = self.layout, self.engine, self._ontology, self._compiled, self._mentioned
-        try:
-            self._start(Layout.TRIPLES, of_triples(self.explicit()))
-        except TidelogError:
-            self.layout, self.engine, self._ontology, self._compiled, self._mentioned = before
-            raise
+        if self.engine.backend == "spark" and self.fact_count > MOST_GOING_OVER:
+            sentence = f"more than {MOST_GOING_OVER:,} triples cannot go over to the layout triples: {reason}"
+            raise UpdateError.of("E335", sentence, remedy="begin a new graph with these axioms") from reason
+        program, present = self._program(Layout.TRIPLES), self.engine.program
+        insert = facts_of(of_triples(self.explicit()), Layout.TRIPLES)
+        delete = {name: list(self.engine.explicit(name)) for name in self.relations}
+        declared = tuple(one for one in program.declarations if one not in present.declarations)
+        names = [rule.name or print_rule(rule) for rule in present.rules]
+        self.engine.apply(insert, delete, Program(program.rules, (), declared), names)
+        self.layout, self._reasoner = Layout.TRIPLES, Reasoner(self.reasoning)
         self.mirror.forget()
 
     def _is_about_axioms(self, change: Change, has_new_rules: bool) -> bool:
         """Whether a class, a property or something that an axiom names has become the same as something else."""
         if SAME not in self.engine or not len(self.engine[SAME]):
             return False
-        terms = self._ontology.terms()
+        terms = self._reasoner.ontology.terms()
         pairs: Iterable[Any] = self.engine[SAME] if has_new_rules else change.inserted[SAME]
         return any(
             x != y and (x in terms or y in terms or name_of(x) in self.engine or name_of(y) in self.engine)
             for x, y in pairs
         )
 
-    def _check_blank_nodes(self, gone: Quads) -> None:
-        """A deletion means blank nodes by the labels that they have here."""
-        for label in gone.blank_nodes():
-            begin, _, number = label[3:].partition("x")
-            if label not in self._labels and int(number or 0) >= self._given.get(begin, 0):
-                remedy = "use the labels that the graph shows, or delete with the file that was inserted"
-                raise UpdateError.of("E334", f"there is no blank node {label}", remedy=remedy)
-
-    def _note_labels(self, come: Quads) -> None:
-        """Remember the labels of blank nodes: those that a file got by their beginning, others one by one."""
-        self._given |= dict(come.labels)
-        if not come.labels:
-            self._labels |= set(come.blank_nodes())
-
 
 def _arity(facts: object) -> int:
-    return facts.rows.shape[1] if isinstance(facts, SharedFacts) else len(facts[0])  # type: ignore[index]
+    if isinstance(facts, SharedFacts):
+        return int(facts.rows.shape[1])
+    return facts.arity if hasattr(facts, "arity") else len(facts[0])  # type: ignore[index]
+
+
+def _axioms(quads: Quads | FarTriples, facts: Mapping[str, object]) -> list[Triple]:
+    return quads.axioms if isinstance(quads, FarTriples) else axioms_among(quads, facts)
 
 
 def _shown(tables: FactTables) -> Iterator[Triple]:

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from tidelog.changes.change import Change, FactTables, Stats
+from tidelog.changes.change import Change, FactTables, ListedFacts, Stats
 from tidelog.rdf.layouts import is_shown, is_statement, triples_of
 from tidelog.rdf.quads import Triple
+from tidelog.rdf.rule_table import TRIPLE
+from tidelog.rdf.triple_tables import change_of_triples
 from tidelog.rdf.write import lines
 
 
@@ -57,6 +59,10 @@ class GraphChange:
         """Whether nothing changed."""
         return not len(self.inserted) and not len(self.deleted)
 
+    def as_triples(self) -> Change:
+        """The engine's change with what happened to classes and properties as one change of `triple`."""
+        return change_of_triples(self.facts)
+
     def lines(self) -> tuple[bytes, bytes]:
         """What came and what went, as N-Triples."""
         come, gone = (
@@ -76,6 +82,17 @@ class ListedChange(GraphChange):
         super().__init__(change)
         come, gone = list(inserted), list(deleted)
         self.inserted, self.deleted = Triples(lambda: iter(come)), Triples(lambda: iter(gone))
+
+    def as_triples(self) -> Change:
+        """The engine's change, with these triples as the change of `triple`."""
+        come, gone = (
+            FactTables({**{name: table for name, table in tables.items() if not is_statement(name)}, TRIPLE: listed})
+            for tables, listed in (
+                (self.facts.inserted, ListedFacts(self.inserted)),
+                (self.facts.deleted, ListedFacts(self.deleted)),
+            )
+        )
+        return Change(come, gone, self.stats, self.facts.version)
 
     def lines(self) -> tuple[bytes, bytes]:
         """What came and what went, as N-Triples."""

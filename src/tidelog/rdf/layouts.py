@@ -7,18 +7,22 @@ Idea      : the name of a relation is the IRI of its class or property (`_:b` fo
             looked up on the way back. A name without a colon is no triple.
 Invariant : `triples_of(facts_of(quads)) == quads`, whatever the layout.
 Never     : no axioms (see axioms.py).
+
+Code: E332 a triple whose predicate is a literal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from tidelog.changes.shared import SharedFacts
 from tidelog.changes.term_arrays import is_term_type
+from tidelog.errors import UpdateError
 from tidelog.language.rdf_terms import IRI, BlankNode, RdfTerm, term_of
 from tidelog.language.terms import Atom, Comparison, Constant, Rule, Value
 from tidelog.rdf.quads import Quads, Rows, Triple
@@ -26,6 +30,10 @@ from tidelog.rdf.rule_table import TRIPLE
 from tidelog.rdf.vocabulary import TYPE
 
 RDF_TYPE = IRI(TYPE)
+
+
+class BeyondRulesError(Exception):
+    """The graph reasons about its own vocabulary, which takes the general rules."""
 
 
 class Layout(Enum):
@@ -65,7 +73,14 @@ def fact_of(triple: Triple, layout: Layout) -> tuple[str, tuple[Value, ...]]:
     if predicate == RDF_TYPE:
         name = name_of(target)
         return (TYPE, (subject, target)) if name is None else (name, (subject,))
-    return name_of(predicate) or TRIPLE, (subject, target)
+    relation = name_of(predicate)
+    if relation is None:
+        raise _no_predicate(predicate)
+    return relation, (subject, target)
+
+
+def _no_predicate(term: object) -> UpdateError:
+    return UpdateError.of("E332", f"{term!r} is no predicate of a triple", remedy="give an IRI")
 
 
 def triple_of(relation: str, fact: Sequence[Value]) -> Triple:
@@ -75,6 +90,12 @@ def triple_of(relation: str, fact: Sequence[Value]) -> Triple:
     if len(fact) == 1:
         return fact[0], RDF_TYPE, term_of_name(relation)
     return fact[0], term_of_name(relation), fact[1]
+
+
+def relation_terms(relation: str, arity: int) -> tuple[RdfTerm, RdfTerm | None]:
+    """The predicate of a relation's triples, and their object if it is a class."""
+    named = term_of_name(relation)
+    return (RDF_TYPE, named) if arity == 1 else (named, None)
 
 
 def triples_of(relation: str, facts: Iterable[Sequence[Value]]) -> Iterator[Triple]:
@@ -89,41 +110,67 @@ def facts_of(quads: Quads, layout: Layout) -> dict[str, SharedFacts]:
     """Statements as facts by relation, without a Python object per statement."""
     if layout is Layout.TRIPLES or not len(quads):
         return {TRIPLE: SharedFacts(quads.constants, quads.rows[:, :3])} if len(quads) else {}
-    rows, names = quads.rows, _names(quads, np.unique(quads.rows[:, 1]))
+    found = rows_of(quads.rows, lambda numbers: _texts(quads, numbers))
+    return {name: SharedFacts(quads.constants, rows) for (name, _), rows in one_arity(found).items()}
+
+
+def rows_of(rows: Rows, texts: Callable[[Rows], Mapping[int, str]]) -> dict[tuple[str, int], Rows]:
+    """Rows of subject, predicate and object by relation and number of columns.
+
+    `texts` gives the N-Triples texts of those of the numbered constants that are terms.
+    """
+    predicates = np.unique(rows[:, 1])
+    names = _names(texts(predicates))
+    if len(names) < len(predicates):
+        raise _no_predicate("a literal")
     is_type = np.isin(rows[:, 1], [number for number, name in names.items() if name == TYPE])
-    found: dict[str, list[Rows]] = {}
+    found: dict[tuple[str, int], list[Rows]] = {}
     _split(rows[~is_type], 1, [0, 2], names, found)
     typed = rows[is_type]
-    classes = _names(quads, np.unique(typed[:, 2]))
+    classes = _names(texts(np.unique(typed[:, 2])))
     is_named = np.isin(typed[:, 2], list(classes))
     _split(typed[is_named], 2, [0], classes, found)
     if not is_named.all():  # a literal as class: kept as a pair
-        found.setdefault(TYPE, []).append(typed[~is_named][:, [0, 2]])
-    return {
-        name: SharedFacts(quads.constants, np.ascontiguousarray(np.concatenate(part))) for name, part in found.items()
-    }
+        found.setdefault((TYPE, 2), []).append(typed[~is_named][:, [0, 2]])
+    return {key: np.ascontiguousarray(np.concatenate(parts)) for key, parts in found.items()}
 
 
-def _split(rows: Rows, key: int, kept: list[int], names: dict[int, str], found: dict[str, list[Rows]]) -> None:
+T = TypeVar("T")
+
+
+def one_arity(found: Mapping[tuple[str, int], T]) -> Mapping[tuple[str, int], T]:
+    """What was found by relation and number of columns, if no relation has two numbers."""
+    if len({name for name, _ in found}) < len(found):
+        seen: set[str] = set()
+        both = next(name for name, _ in found if name in seen or seen.add(name))  # type: ignore[func-returns-value]
+        raise BeyondRulesError(f"{both} is a class and a property")
+    return found
+
+
+def _split(
+    rows: Rows, key: int, kept: list[int], names: dict[int, str], found: dict[tuple[str, int], list[Rows]]
+) -> None:
     """Rows by the name of one of their constants, which sources may number in several ways."""
     ordered = rows[np.argsort(rows[:, key], kind="stable")]
     bounds = np.flatnonzero(np.diff(ordered[:, key], prepend=-1))
     for start, stop in zip(bounds.tolist(), [*bounds[1:].tolist(), len(ordered)]):
-        found.setdefault(names[int(ordered[start, key])], []).append(ordered[start:stop][:, kept])
+        named = names[int(ordered[start, key])], len(kept)
+        found.setdefault(named, []).append(ordered[start:stop][:, kept])
 
 
 def in_layout(rule: Rule, layout: Layout) -> Rule | None:
     """A rule over `triple` in the words of a layout; None if a predicate or class of it is not known."""
     if layout is Layout.TRIPLES:
         return rule
-    head = _atom(rule.head)
-    body = [literal if isinstance(literal, Comparison) else _atom(literal) for literal in rule.body]  # type: ignore[arg-type]
+    head = atom_of(rule.head)
+    body = [literal if isinstance(literal, Comparison) else atom_of(literal) for literal in rule.body]  # type: ignore[arg-type]
     if head is None or any(literal is None for literal in body):
         return None
     return Rule(head, tuple(literal for literal in body if literal is not None), rule.name, rule.place)
 
 
-def _atom(atom: Atom) -> Atom | None:
+def atom_of(atom: Atom) -> Atom | None:
+    """An atom over `triple` as one of a class or property; None if it does not say which."""
     if atom.relation != TRIPLE:
         return atom
     subject, predicate, target = atom.terms
@@ -135,9 +182,8 @@ def _atom(atom: Atom) -> Atom | None:
     return None if name is None else Atom(name, (subject,), atom.place)
 
 
-def _names(quads: Quads, numbers: Rows) -> dict[int, str]:
+def _names(texts: Mapping[int, str]) -> dict[int, str]:
     """The relations of the constants that may be a class or property, by number."""
-    texts = _texts(quads, numbers)
     return {number: text[1:-1] if text[0] == "<" else text for number, text in texts.items() if text[0] in "<_"}
 
 

@@ -24,7 +24,9 @@ from tidelog.errors import StateError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
 from tidelog.rdf.axioms import KINDS, PREDICATES, Ontology, compiled
+from tidelog.rdf.labels import Labels
 from tidelog.rdf.layouts import Layout, triples_of
+from tidelog.rdf.reasoner import Reasoner
 
 if TYPE_CHECKING:
     from tidelog.rdf.graph import Graph
@@ -33,20 +35,35 @@ _NOTES = "_graph"
 """Readers of Delta tables pass over names that begin so."""
 
 
-def save(graph: Graph, directory: str | PathLike[str]) -> None:
-    """Make the present version durable: wholly or not at all."""
-    notes = Path(directory) / _NOTES
+def save(
+    graph: Graph,
+    target: str | PathLike[str],
+    *,
+    batch: int | range | None = None,
+    source: str = "updates",
+) -> None:
+    """Make the present version durable, in a directory or an open log: wholly or not at all."""
+    notes = Path(target) / _NOTES
     notes.mkdir(parents=True, exist_ok=True)
     note, aside = notes / f"{graph.engine.version}.json", notes / f"{uuid4().hex}.new"
     aside.write_text(json.dumps(_told(graph)), encoding="utf-8")
     aside.replace(note)
-    graph.engine.save(directory)
+    graph.engine.save(target, batch=batch, source=source)
     for old in notes.iterdir():
         if old != note:
             old.unlink(missing_ok=True)
 
 
-def open_graph(cls: type[Graph], directory: str | PathLike[str], **engine_options: Any) -> Graph:  # noqa: ANN401
+def is_graph(directory: str | PathLike[str]) -> bool:
+    """Whether a state is that of a graph."""
+    return (Path(directory) / _NOTES).is_dir()
+
+
+def open_graph(
+    cls: type[Graph],
+    directory: str | PathLike[str],
+    **engine_options: Any,  # noqa: ANN401
+) -> Graph:
     """The graph that was saved; `engine_options` are those of `Engine.open`."""
     engine = Engine.open(directory, **engine_options)
     note = Path(directory) / _NOTES / f"{engine.version}.json"
@@ -60,17 +77,18 @@ def open_graph(cls: type[Graph], directory: str | PathLike[str], **engine_option
         options=told["options"],
         layout=told["asked layout"],
         named_graphs=told["named graphs"],
-        **{name: value for name, value in engine_options.items() if name != "version"},
+        **{name: value for name, value in engine_options.items() if name != "version" and value is not None},
     )
     graph.engine.close()
     graph.engine, graph.layout, graph.version = engine, Layout(told["layout"]), told["version"]
-    graph._user_rules = parse(told["rules"])
-    graph._mentioned, graph._given, graph._labels = told["mentioned"], told["given"], set(told["labels"])
+    graph.user_rules = parse(told["rules"])
+    graph.labels = Labels(told["given"], told["labels"])
     if graph.layout is Layout.RULES and graph.reasoning != "none":
         names = [name for name in graph.relations if name in KINDS or name in PREDICATES]
         axioms = [triple for name in names for triple in triples_of(name, engine.explicit(name))]
-        graph._ontology = Ontology().changed(axioms, ())
-        graph._compiled = compiled(graph._ontology, graph.reasoning, graph._mentioned)
+        ontology, mentioned = Ontology().changed(axioms, ()), told["mentioned"]
+        rules = compiled(ontology, graph.reasoning, mentioned)
+        graph._reasoner = Reasoner(graph.reasoning, ontology, mentioned, rules)
     return graph
 
 
@@ -82,8 +100,8 @@ def _told(graph: Graph) -> dict[str, Any]:
         "named graphs": graph._named_graphs,
         "layout": graph.layout.value,
         "version": graph.version,
-        "rules": print_program(graph._user_rules),
-        "mentioned": graph._mentioned,
-        "given": graph._given,
-        "labels": sorted(graph._labels),
+        "rules": print_program(graph.user_rules),
+        "mentioned": dict(graph._reasoner.mentioned),
+        "given": graph.labels.given,
+        "labels": sorted(graph.labels.single),
     }

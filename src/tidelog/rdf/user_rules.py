@@ -13,16 +13,18 @@ Code: E212 a rule that derives triples from the absence of others.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from tidelog.analysis.impact import without
 from tidelog.errors import Problem, ProgramError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_rule
 from tidelog.language.terms import Aggregate, Atom, Constant, Fact, Literal, Negation, Program, Rule, atoms
 from tidelog.rdf.axioms import KINDS, PREDICATES
-from tidelog.rdf.layouts import RDF_TYPE, is_statement, term_of_name
+from tidelog.rdf.layouts import RDF_TYPE, is_statement, term_of_name, triple_of
+from tidelog.rdf.quads import Triple
 from tidelog.rdf.rule_table import TRIPLE, rule_table
 
 HELPERS = """
@@ -51,6 +53,27 @@ def takes_triples(program: Program) -> bool:
         if any(atom.relation == TRIPLE for literal in rule.body for atom, _ in atoms(literal)):
             return True
     return False
+
+
+def triples_among(facts: Iterable[Fact]) -> list[Triple]:
+    """The triples that a program writes down as facts of classes, of properties or of `triple`."""
+    return [
+        triple_of(fact.relation, [constant.value for constant in fact.values])
+        for fact in facts
+        if is_statement(fact.relation)
+    ]
+
+
+def no_triples(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """The facts that a program writes down of relations of the user's own."""
+    return tuple(fact for fact in facts if not is_statement(fact.relation))
+
+
+def with_rules(own: Program, added: Program, removed: Sequence[str]) -> Program:
+    """The user's program after rules came and went; removing one that the user does not have is refused."""
+    kept = without(own.rules, removed) if removed else own.rules
+    declarations = (*own.declarations, *added.declarations)
+    return Program((*kept, *added.rules), own.facts, declarations, own.inputs, own.outputs)
 
 
 def cannot_go_over(program: Program) -> bool:

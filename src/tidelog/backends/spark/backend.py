@@ -30,6 +30,7 @@ from tidelog.backends.spark.cluster.session import session
 from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.driver.orders import looked_up
 from tidelog.backends.spark.files.saving import SavedFiles
+from tidelog.backends.spark.files.shared_frames import FarFacts
 from tidelog.backends.spark.incoming import Arrived, Incoming, Source
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import release
@@ -99,7 +100,7 @@ class SparkBackend:
 
     def intern_all(self, sources: Mapping[str, Given]) -> dict[str, Facts]:
         """As `intern`, for several relations: DataFrames are read together."""
-        given = {name: one for name, one in sources.items() if isinstance(one[0], DataFrame)}
+        given = {name: one for name, one in sources.items() if isinstance(one[0], DataFrame | FarFacts)}
         arrived = self._incoming.arrived({name: Source(one[0], *one[1:]) for name, one in given.items()})
         return {
             name: self._included(name, arrived[name]) if name in arrived else self._near.intern(name, *one)

@@ -22,9 +22,11 @@ from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.receiving import Values, receive
 from tidelog.backends.spark.files.segments import Segments
+from tidelog.backends.spark.files.shared_frames import FarFacts
 from tidelog.backends.spark.store import SparkStore
 from tidelog.backends.spark.values.encoding import as_declared, check_shape, encoded
 from tidelog.backends.spark.values.ids import Ids
+from tidelog.changes.fact_sources import wrong_arity
 
 
 class Source(NamedTuple):
@@ -33,6 +35,10 @@ class Source(NamedTuple):
     frame: Any
     types: tuple[str, ...] | None
     arity: int | None
+
+    def in_a_frame(self) -> Source:
+        """The same with a DataFrame of its own, if it is a part of a shared one."""
+        return self._replace(frame=self.frame.to_frame()) if isinstance(self.frame, FarFacts) else self
 
 
 @dataclass(frozen=True)
@@ -59,13 +65,25 @@ class Incoming:
         """The facts of all DataFrames."""
         if not sources:
             return {}
-        for name, source in sources.items():
+        shared = {name: one.frame for name, one in sources.items() if self._stays_shared(name, one)}
+        frames_of = {name: one.in_a_frame() for name, one in sources.items() if name not in shared}
+        for name, source in frames_of.items():
             check_shape(source.frame, name, source.arity, source.types)
-        values = {name: Values(as_declared(one.frame, one.types), one.types) for name, one in sources.items()}
+        values = {name: Values(as_declared(one.frame, one.types), one.types) for name, one in frames_of.items()}
         if self._store.files is None:
             return {name: self._kept(name, one) for name, one in values.items()}
-        written = receive(self._jobs, self._store.files, self._store.constants, values)
-        return {name: self._written(name, len(values[name].frame.columns), facts) for name, facts in written.items()}
+        written = receive(self._jobs, self._store.files, self._store.constants, values, shared)
+        arities = {name: len(one.frame.columns) for name, one in values.items()}
+        arities |= {name: one.arity for name, one in shared.items()}
+        return {name: self._written(name, arities[name], facts) for name, facts in written.items()}
+
+    def _stays_shared(self, name: str, source: Source) -> bool:
+        """Whether facts are packed with those of other relations; where types are declared they are checked alone."""
+        if not isinstance(source.frame, FarFacts) or self._store.files is None:
+            return False
+        if source.arity is not None and source.arity != source.frame.arity:
+            raise wrong_arity(name, source.arity, source.frame.arity)
+        return source.types is None or set(source.types) <= {"any"}
 
     def _written(self, name: str, arity: int, facts: Segments) -> Arrived:
         if facts.rows > self._store.capacity.change:

@@ -23,13 +23,13 @@ from tidelog.analysis.program_check import check
 from tidelog.changes.change import Change
 from tidelog.changes.names import check_names
 from tidelog.changes.update import Update, net
-from tidelog.engine import Engine
 from tidelog.errors import BudgetError, EvaluationError, ProgramError, TidelogError, UpdateError, UsageError
 from tidelog.language.parser import parse
 from tidelog.language.printer import names
 from tidelog.language.terms import Program, Value
 from tidelog.maintenance.rule_book import written_facts
 from tidelog.pipeline.follow.updates import Line
+from tidelog.pipeline.kept import Kept
 from tidelog.pipeline.sources.rejects import Reject
 
 _USE = ("E803", "E804", "E805")
@@ -52,7 +52,7 @@ class Settled:
     done: int = 0
 
 
-def settle(engine: Engine, lines: Sequence[Line | Reject], *, stops: bool) -> Settled:
+def settle(engine: Kept, lines: Sequence[Line | Reject], *, stops: bool) -> Settled:
     """Apply the lines that can be applied; with `stops` only those before the first that cannot."""
     work = _Work(engine, stops)
     for line in lines:
@@ -63,7 +63,7 @@ def settle(engine: Engine, lines: Sequence[Line | Reject], *, stops: bool) -> Se
     return work.settled
 
 
-def rule_names(engine: Engine) -> frozenset[str]:
+def rule_names(engine: Kept) -> frozenset[str]:
     """What rules can be called: their names, and their texts."""
     return frozenset(name for rule in engine.program.rules for name in names(rule))
 
@@ -71,7 +71,7 @@ def rule_names(engine: Engine) -> frozenset[str]:
 class _Work:
     """A part that is being settled."""
 
-    def __init__(self, engine: Engine, stops: bool) -> None:
+    def __init__(self, engine: Kept, stops: bool) -> None:
         self._engine, self._stops = engine, stops
         self._group = _Group(engine)
         self._bad: Reject | None = None
@@ -145,7 +145,7 @@ def _reason(error: TidelogError) -> str:
 class _Group:
     """Lines that are going to be one update."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Kept) -> None:
         self.lines: list[Line] = []
         self._engine = engine
         self._program, self._removes = engine.program, False
@@ -187,8 +187,8 @@ class _Group:
             return self._columns[relation]
         if relation not in self._engine:
             return None
-        held = self._engine[relation]
-        return held.arity if len(held) or relation in self._fixed else None
+        is_held = relation in self._fixed or self._engine.size(relation) > 0
+        return self._engine[relation].arity if is_held else None
 
     @property
     def _fixed(self) -> Mapping[str, int]:

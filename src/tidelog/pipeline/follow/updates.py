@@ -17,7 +17,7 @@ import json
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -86,21 +86,6 @@ def parts_of(batch: DataFrame, source: UpdateSource) -> list[Part]:
 
 def _part(files: list[list[Line | Reject]]) -> Part:
     return Part(tuple(chain.from_iterable(files)), len(files))
-
-
-def of_graph(part: Part, reasoning: str) -> Part:
-    """A part of a pipeline that reasons: what it says of classes and properties is said of triples."""
-    from tidelog.rdf.updates_over_triples import update_over_triples
-
-    def read(line: Line | Reject) -> Line | Reject:
-        if isinstance(line, Reject):
-            return line
-        try:
-            return replace(line, update=update_over_triples(line.update, reasoning))
-        except TidelogError as error:
-            return line.reject(error.problems[0].sentence)
-
-    return Part(tuple(map(read, part.lines)))
 
 
 def announced(part: Part, rules: frozenset[str]) -> Update | None:

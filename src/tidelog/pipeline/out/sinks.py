@@ -29,13 +29,14 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from tidelog.backends.spark.cluster.failures import cause
 from tidelog.changes.term_arrays import is_term_type
-from tidelog.engine import Engine
 from tidelog.errors import PipelineError
 from tidelog.language.printer import print_fact
+from tidelog.pipeline.kept import Kept
 from tidelog.pipeline.out.feed import spelled
 from tidelog.pipeline.out.folders import folder_in_bytes, folder_name
 from tidelog.pipeline.out.missing_table import lacks_table
 from tidelog.pipeline.out.shelf import Shelf, local_folder
+from tidelog.pipeline.out.triple_frames import frame_of
 from tidelog.pipeline.settings.config import Sink
 from tidelog.pipeline.sources.records import SPARK_ERRORS
 from tidelog.visible import visible
@@ -159,7 +160,7 @@ class RelationSink:
                 remedy='name it: relations = ["..."]',
             )
 
-    def publish(self, engine: Engine, now: float, final: bool = False) -> None:
+    def publish(self, engine: Kept, now: float, final: bool = False) -> None:
         """Write the relations if it is time, or if it is the last time."""
         if engine.version == self._published or not (final or now - self._at >= self._sink.every):
             return
@@ -169,7 +170,7 @@ class RelationSink:
                     self._publish(engine, relation)
         self._published, self._at = engine.version, now
 
-    def _publish(self, engine: Engine, relation: str) -> None:
+    def _publish(self, engine: Kept, relation: str) -> None:
         if self._sink.format == "console":
             for fact in islice(engine[relation], _SHOWN):
                 print(visible(print_fact(relation, fact)), file=self._out)
@@ -203,13 +204,11 @@ def _wanted(spark: SparkSession, rows: Rows, sink: Sink) -> DataFrame | None:
     return rows if sink.relations is None else rows.where(F.col("relation").isin(*sink.relations))
 
 
-def _frame(engine: Engine, relation: str, spark: SparkSession) -> DataFrame:
+def _frame(engine: Kept, relation: str, spark: SparkSession) -> DataFrame:
     """A relation for Spark; a column of mixed types becomes JSON, which keeps them apart, one of terms their texts."""
-    held = engine[relation]
     if engine.backend == "spark":
-        frame: DataFrame = held.to_spark()
-        return frame
-    table = held.to_arrow()
+        return frame_of(engine, relation, spark)
+    table = engine[relation].to_arrow()
     columns = [_plain(column) for column in table.columns]
     return spark.createDataFrame(pa.table(columns, names=table.column_names)).coalesce(1)
 

@@ -14,29 +14,30 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from tidelog.engine import Engine
+from tidelog.pipeline.kept import Kept
 from tidelog.pipeline.out.feed import feed_of_relations
+from tidelog.pipeline.out.triple_frames import frame_of
 
 LARGE = 1_000_000
 """A relation with more facts than this stays on Spark."""
 
 
-def whole_feed(engine: Engine, spark: SparkSession, large: int = LARGE) -> pa.Table | DataFrame:
+def whole_feed(engine: Kept, spark: SparkSession, large: int = LARGE) -> pa.Table | DataFrame:
     """Rows for every fact of the engine."""
     names = engine.relations
-    stays = [name for name in names if engine.backend == "spark" and len(engine[name]) > large]
-    tables = {name: (engine[name].to_arrow(), len(engine[name])) for name in names if name not in stays}
+    stays = [name for name in names if engine.backend == "spark" and engine.size(name) > large]
+    tables = {name: (engine[name].to_arrow(), engine.size(name)) for name in names if name not in stays}
     rows = feed_of_relations(tables, engine.version)
     if not stays:
         return rows
     frame = spark.createDataFrame(rows)
     for name in stays:
-        frame = frame.unionByName(_spelled(engine, name))
+        frame = frame.unionByName(_spelled(engine, name, spark))
     return frame
 
 
-def _spelled(engine: Engine, relation: str) -> DataFrame:
-    facts: DataFrame = engine[relation].to_spark()
+def _spelled(engine: Kept, relation: str, spark: SparkSession) -> DataFrame:
+    facts = frame_of(engine, relation, spark)
     facts = facts.toDF(*(f"v{number}" for number in range(len(facts.columns))))
     values = F.concat(F.lit("["), F.concat_ws(", ", *(_json(F.col(name)) for name in facts.columns)), F.lit("]"))
     return facts.select(

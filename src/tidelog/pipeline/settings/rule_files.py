@@ -21,7 +21,7 @@ from tidelog.pipeline.settings.config import Pipeline
 
 
 def read_programs(files: Sequence[Path], reasoning: str = "none") -> Program:
-    """Several files as one checked program; with a kind of reasoning it is one over triples."""
+    """Several files as one checked program; one that speaks of triples has to make sense over them."""
     parts = [read_program(file) for file in files]
     program = Program(
         *(
@@ -29,11 +29,12 @@ def read_programs(files: Sequence[Path], reasoning: str = "none") -> Program:
             for name in ("rules", "facts", "declarations", "inputs", "outputs")
         )
     )
-    if reasoning != "none":
-        from tidelog.rdf.user_rules import reasoning_over_triples
-
-        program = reasoning_over_triples(program, reasoning)
     check(program)
+    if reasoning != "none":
+        from tidelog.rdf.user_rules import reasoning_over_triples, takes_triples
+
+        if takes_triples(program):
+            check(reasoning_over_triples(program, reasoning))
     return program
 
 

@@ -79,16 +79,16 @@ def unreadable(source: FactSource, error: Exception) -> PipelineError:
 def _read(spark: SparkSession, source: FactSource) -> Records:
     match source.format:
         case "csv":
-            return _csv(_lines(spark, source), source)
+            return _csv(lines_of(spark, source), source)
         case "text":
-            lines = _lines(spark, source)
+            lines = lines_of(spark, source)
             return Records(lines.select(F.col("value").alias("f1"), *_kept(F.lit(None))), ("value",))
         case "json" | "jsonl":
-            lines = _lines(spark, source)
+            lines = lines_of(spark, source)
             names = _json_names(lines, source)
             return Records(json_records(lines, names), names, kinded=True)
         case "rdf":
-            frame = term_records(spark, _lines(spark, source), source.path or "", source.options)
+            frame = term_records(spark, lines_of(spark, source), source.path or "", source.options)
             return Records(frame, NAMES, typed=True)
     return _table(spark, source)
 
@@ -101,7 +101,7 @@ def _json_names(lines: DataFrame, source: FactSource) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, (*columns, *(part.column for part in source.where)))))
 
 
-def _lines(spark: SparkSession, source: FactSource) -> DataFrame:
+def lines_of(spark: SparkSession, source: FactSource) -> DataFrame:
     """The lines of all files: value, file, and whether the value was UTF-8 as it stood."""
     options = {name: value for name, value in source.options.items() if name in _LINE_OPTIONS}
     read = spark.read.format("text").options(**options).load(source.path)

@@ -1,7 +1,7 @@
 """RDF as records of terms.
 
 What      : `term_records` reads a source of RDF files, in any format, into records of subject, predicate and object;
-            `ill_typed` finds the literals among them that are none of their data types.
+            `parsed` does so for any form of record (packed_triples.py has another).
 Idea      : N-Triples and N-Quads are lines, which Spark divides among its tasks; a task gives a batch of lines to the
             scanner of `tidelog.rdf`. Any other format is parsed file by file, each in one task. A term travels as its
             typed text (changes/typed_texts.py), so that an IRI, a string and a number stay what they are.
@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
 
 import pyarrow as pa
@@ -27,11 +28,9 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from tidelog.changes.typed_texts import typed_texts
 from tidelog.errors import UpdateError
-from tidelog.language.rdf_terms import IRI, Literal, term_of
 from tidelog.pipeline.settings.config import NOT_TEXT
 
 if TYPE_CHECKING:
-    from tidelog.pipeline.sources.cleaning import Cleaned
     from tidelog.rdf.quads import Quads
 
 NAMES = ("subject", "predicate", "object")
@@ -42,43 +41,31 @@ _SCHEMA = "f1 string, f2 string, f3 string, text string, file string, problem st
 _FIELDS = [pa.field(name, pa.large_string()) for name in ("f1", "f2", "f3", "text", "file", "problem")]
 _EMPTY, _NEWLINE = pa.scalar("", pa.large_string()), pa.scalar("\n", pa.large_string())
 _LINES = (".nt", ".nq")
+_NO_LINE = r"^\s*(#.*)?$"
+PORTION = 100_000
+"""Lines that are parsed at once."""
 _SPLIT_BY_SPARK = (".gz", ".bz2")
 
 
 def term_records(spark: SparkSession, lines: DataFrame, path: str, options: Mapping[str, str]) -> DataFrame:
     """Records with typed texts f1, f2, f3, and text, file and problem; `lines` are those of all files at the path."""
-    keeps = options.get("named_graphs", "refuse") == "union"
+    return parsed(spark, lines, path, options, _Terms(), _SCHEMA)
+
+
+def parsed(
+    spark: SparkSession, lines: DataFrame, path: str, options: Mapping[str, str], form: Parsed, schema: str
+) -> DataFrame:
+    """The statements of all files at a path, in the form that tasks give them."""
+    union = options.get("named_graphs", "refuse") == "union"
     lookup = {name: value for name, value in options.items() if name in ("recursiveFileLookup", "pathGlobFilter")}
     files = spark.read.format("binaryFile").options(**lookup).load(path)
     whole = [row.path for row in files.select("path").toLocalIterator() if not _is_lines(row.path)]
-    told = lines.where(~F.col("value").rlike(r"^\s*(#.*)?$"))
-    if whole:
-        told = told.where(~F.col("file").isin(whole))
-    parsed = told.select("value", "file", "is_text").mapInArrow(_Lines(union=keeps), _SCHEMA)
+    told = lines.where(~F.col("file").isin(whole)) if whole else lines
+    found = told.select("value", "file", "is_text").mapInArrow(_Lines(form, union), schema)
     if not whole:
-        return parsed
+        return found
     contents = files.where(F.col("path").isin(whole)).select("path", "content").repartition(len(whole))
-    return parsed.unionAll(contents.mapInArrow(_Files(union=keeps), _SCHEMA))
-
-
-def ill_typed(triples: Cleaned) -> dict[str, object]:
-    """The literals whose texts are none of their data types, as facts for the rule dt-not-type; mostly there are none.
-
-    Only literals that are terms can be such; each distinct one is looked at once.
-    """
-    literals = triples.facts.select("c3").where(F.col("c3").startswith('t"')).distinct()
-    found = literals.mapInArrow(_ill_typed, "literal string").toArrow().column(0)
-    values = [term_of(text) for text in found.to_pylist()]
-    return {"ill_typed": [(one, IRI(one.datatype)) for one in values if isinstance(one, Literal)]} if values else {}
-
-
-def _ill_typed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    from tidelog.rdf.datatypes import is_ill_typed
-
-    for batch in batches:
-        texts = (text[1:] for text in batch.column(0).to_pylist())
-        found = [text for text in texts if isinstance(one := term_of(text), Literal) and is_ill_typed(one)]
-        yield pa.RecordBatch.from_arrays([pa.array(found, pa.string())], ["literal"])
+    return found.unionAll(contents.mapInArrow(_Files(form, union), schema))
 
 
 def plain_text(column: Any) -> Any:  # noqa: ANN401 - a column of Spark
@@ -100,45 +87,63 @@ def _is_lines(address: str) -> bool:
     return format_of(path) is None or (bool(endings) and endings[-1] in _LINES)  # type: ignore[arg-type]
 
 
-class _Parser:
-    """What both readers share."""
+class Parsed(Protocol):
+    """What a task gives for statements."""
 
-    def __init__(self, *, union: bool) -> None:
-        self._union = union
-
-    def _records(self, quads: Quads, file: str, lines: pa.Array | None) -> pa.RecordBatch:
+    def records(self, quads: Quads, file: str, lines: pa.Array | None, *, union: bool) -> Iterator[pa.RecordBatch]:
         """Statements as records; with `lines` every statement has its own, which a bad one keeps."""
-        constants = _own_labels(typed_texts(quads.constants.values), file)
+
+    def rejects(self, lines: Sequence[str | None], file: str, reason: str) -> pa.RecordBatch:
+        """Lines that are no statements."""
+
+
+class _Terms:
+    """A record for every statement, its terms as typed texts."""
+
+    def records(self, quads: Quads, file: str, lines: pa.Array | None, *, union: bool) -> Iterator[pa.RecordBatch]:
+        """Statements as records."""
+        constants = own_labels(typed_texts(quads.constants.values), file)
         rows = quads.rows
         terms = [constants.take(pa.array(rows[:, at])) for at in range(3)]
         nothing = pa.nulls(len(rows), pa.large_string())
         is_bad = pa.array(rows[:, 3] >= 0)
-        if self._union or not pc.any(is_bad).as_py():
-            return _batch([*terms, nothing, _constant(file, len(rows)), nothing])
-        text = nothing if lines is None else pc.if_else(is_bad, lines.cast(pa.large_string()), nothing)
-        problem = pc.if_else(is_bad, _constant(NAMED_GRAPH, len(rows)), nothing)
-        return _batch([*terms, text, _constant(file, len(rows)), problem])
+        text = problem = nothing
+        if not union and pc.any(is_bad).as_py():
+            text = nothing if lines is None else pc.if_else(is_bad, lines.cast(pa.large_string()), nothing)
+            problem = pc.if_else(is_bad, _constant(NAMED_GRAPH, len(rows)), nothing)
+        yield _batch([*terms, text, _constant(file, len(rows)), problem])
+
+    def rejects(self, lines: Sequence[str | None], file: str, reason: str) -> pa.RecordBatch:
+        """Bad records."""
+        nothing = pa.nulls(len(lines), pa.large_string())
+        text = pa.array(lines, pa.large_string())
+        return _batch([nothing] * 3 + [text, _constant(file, len(lines)), _constant(reason, len(lines))])
 
 
-class _Lines(_Parser):
+@dataclass(frozen=True)
+class _Lines:
     """Lines to records, in Arrow tasks, without a Python object per line."""
 
+    form: Parsed
+    union: bool
+
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            runs = pc.run_end_encode(batch.column("file"))
+        for table in portions(batches):
+            files = table.column("file").combine_chunks()
+            runs = pc.run_end_encode(files)
             start = 0
             for stop, file in zip(runs.run_ends.to_pylist(), runs.values.to_pylist()):
-                part = batch.slice(start, stop - start)
-                good = part.filter(part.column("is_text"))
+                part = table.slice(start, stop - start)
+                good = part.filter(part.column("is_text")).column("value").combine_chunks()
                 if len(good):
-                    yield from self._parsed(good.column("value"), file)
+                    yield from self._parsed(good, file)
                 if len(good) < len(part):
                     bad = part.filter(pc.invert(part.column("is_text"))).column("value").to_pylist()
-                    yield _rejected(bad, file, NOT_TEXT)
+                    yield self.form.rejects(bad, file, NOT_TEXT)
                 start = stop
 
     def _parsed(self, lines: pa.Array, file: str) -> Iterator[pa.RecordBatch]:
-        """All lines at once; if one of them is bad, it is found by halves."""
+        """All lines at once; if one of them is bad, it is found by halves. Blank lines and comments are no lines."""
         import pyoxigraph as ox
 
         from tidelog.rdf.read import read_text
@@ -146,21 +151,44 @@ class _Lines(_Parser):
 
         ended = pc.binary_join_element_wise(lines.cast(pa.large_string()), _EMPTY, _NEWLINE)
         try:
-            quads = read_text(concatenated(ended), ox.RdfFormat.N_QUADS, file, keep_labels=True)
+            quads, reason = read_text(concatenated(ended), ox.RdfFormat.N_QUADS, file, keep_labels=True), ""
         except UpdateError as error:
             quads, reason = None, error.problems[0].sentence
         if quads is not None and len(quads) == len(lines):
-            yield self._records(quads, file, lines)
+            yield from self.form.records(quads, file, lines, union=self.union)
+            return
+        told = lines.filter(pc.invert(pc.match_substring_regex(lines, _NO_LINE)))
+        if len(told) < len(lines):
+            if len(told):
+                yield from self._parsed(told, file)
         elif len(lines) == 1:
-            yield _rejected(lines.to_pylist(), file, reason if quads is None else "the line is no triple")
+            yield self.form.rejects(lines.to_pylist(), file, reason or "the line is no triple")
         else:
             half = len(lines) // 2
             yield from self._parsed(lines.slice(0, half), file)
             yield from self._parsed(lines.slice(half), file)
 
 
-class _Files(_Parser):
+def portions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    """Batches put together to what is parsed at once, so that a term which occurs often is looked at once."""
+    waiting: list[pa.RecordBatch] = []
+    rows = 0
+    for batch in batches:
+        waiting.append(batch)
+        rows += batch.num_rows
+        if rows >= PORTION:
+            yield pa.Table.from_batches(waiting)
+            waiting, rows = [], 0
+    if rows:
+        yield pa.Table.from_batches(waiting)
+
+
+@dataclass(frozen=True)
+class _Files:
     """Whole files to records, in Arrow tasks."""
+
+    form: Parsed
+    union: bool
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from tidelog.rdf.read import COMPRESSIONS, format_of, read_text
@@ -173,13 +201,14 @@ class _Files(_Parser):
                 try:
                     text = unpack(content) if unpack is not None else content
                     assert form is not None
-                    yield self._records(read_text(text, form, _base(address), keep_labels=True), address, None)
+                    quads = read_text(text, form, _base(address), keep_labels=True)
+                    yield from self.form.records(quads, address, None, union=self.union)
                 except UpdateError as error:
                     problem = error.problems[0]
                     where = f" (line {problem.place.line})" if problem.place else ""
-                    yield _rejected([None], address, f"{problem.sentence}{where}")
+                    yield self.form.rejects([None], address, f"{problem.sentence}{where}")
                 except (OSError, EOFError, ValueError) as error:
-                    yield _rejected([None], address, f"the file cannot be unpacked: {error}")
+                    yield self.form.rejects([None], address, f"the file cannot be unpacked: {error}")
 
 
 def _base(address: str) -> str:
@@ -187,7 +216,7 @@ def _base(address: str) -> str:
     return unquote(address.removeprefix("file://").removeprefix("file:")) if address.startswith("file:") else "<rdf>"
 
 
-def _own_labels(texts: pa.Array, file: str) -> pa.Array:
+def own_labels(texts: pa.Array, file: str) -> pa.Array:
     """The constants with labels for blank nodes that only this file has."""
     is_blank = pc.starts_with(texts, "t_:")
     if not pc.any(is_blank).as_py():
@@ -202,12 +231,6 @@ def _number(label: bytes) -> int:
     """A number that no other label of the file has: the label itself, or 128 bits of a long one."""
     short = label if len(label) <= 8 else hashlib.blake2b(label, digest_size=16).digest()
     return int.from_bytes(short)
-
-
-def _rejected(lines: Sequence[str | None], file: str, reason: str) -> pa.RecordBatch:
-    nothing = pa.nulls(len(lines), pa.large_string())
-    text = pa.array(lines, pa.large_string())
-    return _batch([nothing] * 3 + [text, _constant(file, len(lines)), _constant(reason, len(lines))])
 
 
 def _constant(text: str, count: int) -> pa.Array:

@@ -1,7 +1,8 @@
 """Facts from DataFrames of values, written as sorted files by one job.
 
-What      : `receive` reads any number of DataFrames, gives ids to their values, and has executors write the facts into
-            segments, in all orders that are wanted, and the texts of their constants into a generation of texts.
+What      : `receive` reads any number of DataFrames, of one relation each or of several (shared_frames.py), gives ids
+            to their values, and has executors write the facts into segments, in all orders that are wanted, and the
+            texts of their constants into a generation of texts.
 Idea      : Spark reads the sources and hands their values to tasks of ours as Arrow arrays. These give ids
             (values/numbered.py) and pack each fact for the file of every order that it belongs to, and each text for
             its file (parcels.py). One exchange brings the parcels to the tasks that sort and write: the files in which
@@ -16,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
+from itertools import islice
 from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame
@@ -25,6 +27,7 @@ from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.parcels import PARCEL, Packing, PackValues
 from tidelog.backends.spark.files.segments import Segments
+from tidelog.backends.spark.files.shared_frames import FarFacts, PackShared
 from tidelog.backends.spark.files.texts import TextFiles
 from tidelog.backends.spark.files.writing import gathered, into
 from tidelog.backends.spark.values.constants import Constants
@@ -40,27 +43,46 @@ class Values(NamedTuple):
     types: tuple[str, ...] | None
 
 
-def receive(jobs: Jobs, files: FileStore, constants: Constants, sources: Mapping[str, Values]) -> dict[str, Segments]:
-    """The facts of sources in files: one job for all of them."""
-    return constants.settled(lambda: _received(jobs, files, constants, sources))
+def receive(
+    jobs: Jobs,
+    files: FileStore,
+    constants: Constants,
+    sources: Mapping[str, Values],
+    shared: Mapping[str, FarFacts] | None = None,
+) -> dict[str, Segments]:
+    """The facts of sources, and of relations in shared frames, in files: one job for all of them."""
+    return constants.settled(lambda: _received(jobs, files, constants, sources, shared or {}))
 
 
-def _received(jobs: Jobs, files: FileStore, constants: Constants, sources: Mapping[str, Values]) -> dict[str, Segments]:
+def _received(
+    jobs: Jobs,
+    files: FileStore,
+    constants: Constants,
+    sources: Mapping[str, Values],
+    shared: Mapping[str, FarFacts],
+) -> dict[str, Segments]:
     constants.flush()  # what waits on the driver is a generation, too, so that no text is stored twice
     widths = {name: max(len(source.frame.columns), 1) for name, source in sources.items()}
+    widths |= {name: facts.arity for name, facts in shared.items()}
     leads = {name: files.leads(name, width) for name, width in widths.items()}
-    packing = Packing(tuple((widths[name], lead) for name in sources for lead in leads[name]), files.shards())
+    packing = Packing(tuple((widths[name], lead) for name in widths for lead in leads[name]), files.shards())
     texts, parcels, first = constants.texts, [], 0
     assert isinstance(texts, TextFiles)
-    for name, source in sources.items():
-        parts = tuple(range(first, first + len(leads[name])))
-        task = PackValues(packing, parts, kinds_of(source.frame, source.types), constants.naming)
-        parcels.append(_plain(source.frame).mapInArrow(task, PARCEL))
+    parts = {}
+    for name in widths:
+        parts[name] = tuple(range(first, first + len(leads[name])))
         first += len(leads[name])
-    with jobs.named(f"read {', '.join(sources)}"):
+    for name, source in sources.items():
+        task = PackValues(packing, parts[name], kinds_of(source.frame, source.types), constants.naming)
+        parcels.append(_plain(source.frame).mapInArrow(task, PARCEL))
+    for frame in dict.fromkeys(facts.shared for facts in shared.values()):
+        own = {(name, facts.arity): parts[name] for name, facts in shared.items() if facts.shared is frame}
+        several = PackShared(packing, own, frame.split, constants.naming)
+        parcels.append(frame.frame.select("constants", "rows").mapInArrow(several, PARCEL))
+    with jobs.named(f"read {', '.join(islice(widths, 8))}"):
         records = into(jobs, reduce(DataFrame.unionAll, parcels), texts.task(packing))
-    found = gathered([(widths[name], leads[name]) for name in sources], packing.shards, records)
-    owned = dict(zip(sources, map(files.owned, found)))
+    found = gathered([(widths[name], leads[name]) for name in widths], packing.shards, records)
+    owned = dict(zip(widths, map(files.owned, found)))
     told = [row for row in records if row["part"] == len(packing.shapes)]
     try:
         _check(leads, records)

@@ -55,6 +55,8 @@ RECORD = (
 )
 """The shape of records, as Spark writes it."""
 
+_FILES_AT_ONCE = 8
+"""So many tasks a shard write files at most: of a hundred small relations each file took a task of its own."""
 _WRITTEN = 1 << 20
 """Rows that are handed to the writer of a file at once."""
 
@@ -69,7 +71,9 @@ def write(jobs: Jobs, folder: str, facts: DataFrame, width: int, leads: tuple[in
 
 def into(jobs: Jobs, parcels: DataFrame, task: Write) -> list[dict[str, Any]]:
     """Have parcels exchanged and written; what the task says about its files."""
-    placed = parcels.repartitionById(task.packing.files, F.col("home"))
+    packing = task.packing
+    tasks = min(packing.files, _FILES_AT_ONCE * packing.shards)
+    placed = parcels.repartitionById(tasks, F.col("home") % tasks)
     found: list[dict[str, Any]] = jobs.run(placed.mapInArrow(task, RECORD).toArrow).to_pylist()
     return found
 

@@ -1,6 +1,7 @@
 """Facts on Spark as users see them.
 
-What      : `FewFacts`, facts on the driver, which can go to Spark; `ManyFacts`, facts in a DataFrame of ids.
+What      : `FewFacts`, facts on the driver, which can go to Spark; `ManyFacts`, facts in a DataFrame of ids; `widened`
+            puts facts of several tables, each with constants of its own, into one DataFrame.
 Idea      : `to_spark` never passes through the driver; iteration does, because the user asked for Python values.
 Invariant : iteration gives every fact once, with the types that it came with.
 Never     : nothing is changed here.
@@ -9,6 +10,7 @@ Never     : nothing is changed here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +27,7 @@ from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.decoding import decoded
 from tidelog.errors import UpdateError
+from tidelog.language.rdf_terms import RdfTerm
 from tidelog.language.terms import Value
 
 if TYPE_CHECKING:
@@ -36,18 +39,23 @@ class FewFacts(LocalTable):
 
     def __init__(self, rows: Array, arity: int, jobs: Jobs, constants: Constants) -> None:
         super().__init__(rows, arity, constants.dictionary)
-        self._jobs, self._constants = jobs, constants
+        self.jobs, self.constants = jobs, constants
+
+    @property
+    def ids(self) -> DataFrame:
+        """The facts as a DataFrame of ids."""
+        return frames.of_ids(self.jobs.spark, self.constants.ids_of(self._current()))
 
     def to_spark(self, columns: Sequence[str] | None = None) -> DataFrame:
         """The facts as a DataFrame of values."""
-        rows = self._constants.ids_of(self._current())
+        rows = self.constants.ids_of(self._current())
         tags = [int(np.bitwise_or.reduce(1 << (column & ids.TAG), initial=0)) for column in rows.T]
-        frame = frames.of_ids(self._jobs.spark, rows)
-        return decoded(frame, self._constants.frame, tags, columns or frames.names(rows.shape[1]))
+        frame = frames.of_ids(self.jobs.spark, rows)
+        return decoded(frame, self.constants.frame, tags, columns or frames.names(rows.shape[1]))
 
     def _current(self) -> Array:
         """The rows in numbers of the present dictionary, if the driver has forgotten the one that they came with."""
-        dictionary = self._constants.dictionary
+        dictionary = self.constants.dictionary
         if self._dictionary is dictionary:
             return self.rows
         columns = [dictionary.encode_arrow(self._dictionary.decode_arrow(column)) for column in self.rows.T]
@@ -64,7 +72,7 @@ class ManyFacts:
         self, frame: DataFrame, size: int, arity: int, jobs: Jobs, constants: Constants, owner: object
     ) -> None:
         self._frame, self._size, self._arity, self._owner = frame, size, arity, owner
-        self._jobs, self._constants = jobs, constants
+        self.jobs, self.constants = jobs, constants
 
     def __len__(self) -> int:
         return self._size
@@ -77,12 +85,12 @@ class ManyFacts:
             return False
         frame = self._readable
         try:
-            numbers = [self._constants.id_of(value) for value in fact]
+            numbers = [self.constants.id_of(value) for value in fact]
         except UpdateError:
             return False  # what is no constant is in no fact
         for at, number in enumerate(numbers):
             frame = frame.where(F.col(f"c{at}") == F.lit(number))
-        return bool(self._jobs.run(lambda: frame.limit(1).toArrow()).num_rows)
+        return bool(self.jobs.run(lambda: frame.limit(1).toArrow()).num_rows)
 
     def __repr__(self) -> str:
         return f"<{self._size:,} facts on Spark>"
@@ -98,17 +106,39 @@ class ManyFacts:
     def to_spark(self, columns: Sequence[str] | None = None) -> DataFrame:
         """The facts as a DataFrame of values; which kinds a column has is looked up first."""
         names = frames.names(self._arity)
-        tags = tags_of(self._jobs, self._readable, names)
-        return decoded(self._frame.select(*names), self._constants.frame, tags, columns or names)
+        tags = tags_of(self.jobs, self._readable, names)
+        return decoded(self._frame.select(*names), self.constants.frame, tags, columns or names)
+
+    @property
+    def ids(self) -> DataFrame:
+        """The facts as a DataFrame of ids."""
+        return self._readable.select(*frames.names(self._arity))
 
     @property
     def _readable(self) -> DataFrame:
         """The frame, if its session is not stopped."""
-        self._jobs.require_session()
+        self.jobs.require_session()
         return self._frame
 
     def _brought(self) -> LocalTable:
         columns = frames.names(max(self._arity, 1))
-        rows = frames.to_ids(self._jobs.run(self._readable.select(*columns).toArrow), columns)
-        local = self._constants.local_of(rows) if self._arity else np.zeros(rows.shape, np.int32)
-        return LocalTable(local, self._arity, self._constants.dictionary)
+        rows = frames.to_ids(self.jobs.run(self._readable.select(*columns).toArrow), columns)
+        local = self.constants.local_of(rows) if self._arity else np.zeros(rows.shape, np.int32)
+        return LocalTable(local, self._arity, self.constants.dictionary)
+
+
+Widened = tuple[FewFacts | ManyFacts, Sequence[int | RdfTerm]]
+"""Facts, and the columns that they are to have: the number of one of theirs, or a term."""
+
+
+def widened(parts: Sequence[Widened], columns: Sequence[str]) -> DataFrame:
+    """The facts of several tables as one DataFrame of values; they are decoded together, by one join a column."""
+    jobs, constants, found = parts[0][0].jobs, parts[0][0].constants, []
+    for table, shape in parts:
+        chosen = [
+            (F.col(f"c{one}") if isinstance(one, int) else F.lit(constants.id_of(one))).alias(f"c{at}")
+            for at, one in enumerate(shape)
+        ]
+        found.append(table.ids.select(*chosen))
+    frame, names = reduce(DataFrame.unionAll, found), frames.names(len(columns))
+    return decoded(frame, constants.frame, tags_of(jobs, frame, names), columns)
