@@ -4,12 +4,14 @@ import json
 
 import pytest
 
+from tests.backends.spark.engines import BULK, PAGED, driver
 from tests.pipeline.places import Recorder
 from tidelog import rdf
 from tidelog.errors import TidelogError
 from tidelog.pipeline.job import run_pipeline
 from tidelog.pipeline.settings.config import read_pipeline
 from tidelog.pipeline.status import Status
+from tidelog.rdf.literals import spelled
 
 ONTOLOGY = """
 @prefix : <http://e/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .
@@ -84,6 +86,54 @@ def test_a_graph_is_reasoned_over_and_kept_true(spark, tmp_path, backend, reason
     gone = [tuple(rdf.IRI(one["@id"]) for one in json.loads(row["values"])) for row in rows]
     assert (boss[0], boss[1], rdf.IRI("http://e/Professor")) in gone
     assert spark.read.parquet(str(folder / "triples")).count()
+
+
+MANY = [f"<http://e/x{n}> <http://e/knows> <http://e/x{n * 7 % 60}> ." for n in range(60)]
+MANY += [f"<http://e/x{n}> a <http://e/{'Chair' if n % 3 else 'Student'}> ." for n in range(60)]
+SCHEMA = """
+@prefix : <http://e/> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> . @prefix owl: <http://www.w3.org/2002/07/owl#> .
+:knows a owl:TransitiveProperty ; owl:inverseOf :known ; rdfs:range :Person . :Student rdfs:subClassOf :Person .
+:Fan owl:onProperty :knows ; owl:someValuesFrom :Chair . :Mixed owl:intersectionOf ( :Fan :Student ) .
+"""
+
+
+@pytest.mark.parametrize("capacity", [pytest.param(PAGED, marks=pytest.mark.long), BULK])
+def test_a_graph_too_large_for_the_driver(spark, tmp_path, capacity):
+    """Nothing is small: triples come to Spark packed, stages are derived there, and a sink is written from there.
+
+    Then an axiom goes and a triple comes, with a restart between.
+    """
+    folder = a_place(tmp_path, "spark", "owl-rl")
+    (folder / "ontology.ttl").write_text(SCHEMA)
+    (folder / "data" / "people.nt").write_text(
+        "".join(f"{one}\n" for one in MANY).replace(" a ", f" <{rdf.RDF.type}> ")
+    )
+    (folder / "rules.dl").write_text("")
+    kg = rdf.Graph(str(folder / "ontology.ttl"), str(folder / "data"), reasoning="owl-rl")
+    triples = sorted(tuple(map(spelled, one)) for one in kg if not any("_:" in str(term) for term in one))
+
+    def run():
+        return run_pipeline(read_pipeline(folder / "pipeline.toml"), Status(Recorder()), once=True, spark=spark)
+
+    with driver(spark, capacity):
+        engine = run()
+        assert engine.is_split
+        seen = sorted(tuple(map(spelled, one)) for one in engine["triple"] if not any("_:" in str(t) for t in one))
+        assert seen == triples
+        (published,) = (folder / "triples").glob("*/version=*")
+        assert spark.read.parquet(str(published)).count() == engine.size("triple")
+        engine.close()
+        gone = [{"@id": f"http://e/{name}"} for name in ("Fan", "knows", "Chair")]
+        gone[1] = {"@id": "http://www.w3.org/2002/07/owl#someValuesFrom"}
+        come = [node("x0"), {"@id": rdf.RDF.type}, node("Student")]
+        said = {"delete": [["triple", *gone]], "insert": [["triple", *come]]}
+        (folder / "updates" / "1.jsonl").write_text(json.dumps(said) + "\n")
+        engine = run()
+        kg.apply(*([tuple(rdf.IRI(one["@id"]) for one in row)] for row in (come, gone)))
+        left = {one for one in engine["triple"] if not any("_:" in str(t) for t in one)}
+        assert left == {one for one in kg if not any("_:" in str(t) for t in one)}
+        engine.verify()
+        engine.close()
 
 
 @pytest.mark.parametrize("backend", ["local", pytest.param("spark", marks=pytest.mark.long)])

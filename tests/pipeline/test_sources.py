@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tidelog.backends.spark.files.shared_frames import unpacked
 from tidelog.errors import PipelineError
 from tidelog.language.parser import parse
 from tidelog.pipeline.settings.config import FactSource, Filter
@@ -14,21 +15,32 @@ from tidelog.pipeline.sources.extraction import extract
 from tidelog.pipeline.sources.rejects import RejectsTable
 
 
+def rows_of(frame):
+    return (tuple(row.values()) for row in frame.toArrow().to_pylist())
+
+
+def typed_triples(packed):
+    """The triples of a packed source as typed texts."""
+    for texts, rows in unpacked(packed.frame.toArrow().to_batches()):
+        known = texts.to_pylist()
+        yield from (tuple(known[number] for number in row) for row in rows.tolist())
+
+
 @pytest.fixture
 def read(spark, tmp_path):
     """Read one source; gives its facts, its types, and its rejects as (line, text, reason)."""
 
-    def reading(source, rules="", on_bad="reject"):
+    def reading(source, rules="", on_bad="reject", packs=False):
         shutil.rmtree(tmp_path / "rejects", ignore_errors=True)
         table = RejectsTable(spark, str(tmp_path / "rejects"), on_bad)
-        with extract(spark, (source,), parse(rules), table) as found:
+        with extract(spark, (source,), parse(rules), table, packs=packs) as found:
             one = found[source.relation]
-            facts = sorted(tuple(row.values()) for row in one.cleaned.facts.toArrow().to_pylist())
+            facts = sorted(typed_triples(one.facts) if packs else rows_of(one.facts.facts))
             assert len(facts) == one.count
         files = sorted((tmp_path / "rejects").glob("part=*/*.parquet"))
         rows = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
         assert len(rows) == table.count
-        return facts, one.cleaned.types, sorted((row["line"] or 0, row["text"], row["reason"]) for row in rows)
+        return facts, one.types, sorted((row["line"] or 0, row["text"], row["reason"]) for row in rows)
 
     return reading
 
@@ -84,8 +96,12 @@ def test_json_lines_keep_kinds_apart(read, tmp_path):
         read(FactSource("p", "jsonl", str(tmp_path / "p.jsonl")))
 
 
-def test_triples_are_terms_whatever_the_format(read, tmp_path):
-    """N-Triples line by line, Turtle as a whole, packed or not; what is no statement is rejected with its line."""
+@pytest.mark.parametrize("packs", [False, True])
+def test_triples_are_terms_whatever_the_format(read, tmp_path, packs):
+    """N-Triples line by line, Turtle as a whole, zipped or not; what is no statement is rejected with its line.
+
+    A record for each triple, or packed for a graph: the same triples and the same rejects.
+    """
     good = [
         "<http://e/a> <http://e/p> <http://e/b> .",
         '<u:a> <u:p> "v\\"1"@en-GB . # remark',
@@ -99,7 +115,7 @@ def test_triples_are_terms_whatever_the_format(read, tmp_path):
     with gzip.open(tmp_path / "rdf" / "more.ttl.gz", "wb") as file:
         file.write(b"@prefix e: <http://e/> . e:x e:p 2.5e0, true ; a e:C .")
     (tmp_path / "rdf" / "bad.ttl").write_text("@prefix e: <http://e/> .\ne:x e:p .\n")
-    facts, types, rejects = read(FactSource("t", "rdf", str(tmp_path / "rdf")))
+    facts, types, rejects = read(FactSource("t", "rdf", str(tmp_path / "rdf")), packs=packs)
     assert facts == sorted(
         [
             ("t<http://e/a>", "t<http://e/p>", "t<http://e/b>"),
@@ -115,7 +131,7 @@ def test_triples_are_terms_whatever_the_format(read, tmp_path):
     assert [(line, text) for line, text, _ in rejects] == [(2, ""), *enumerate([*bad, graph], 7)]
     assert rejects[-1][2] == "the statement stands in a named graph"
     united = FactSource("t", "rdf", str(tmp_path / "rdf" / "t.nt"), options={"named_graphs": "union"})
-    assert ("t<u:a>", "t<u:p>", "t<u:c>") in read(united)[0]
+    assert ("t<u:a>", "t<u:p>", "t<u:c>") in read(united, packs=packs)[0]
 
 
 def test_triples_are_filtered_by_what_they_say(read, tmp_path):
@@ -124,16 +140,18 @@ def test_triples_are_filtered_by_what_they_say(read, tmp_path):
     kept = (Filter("predicate", "=", "u:p"),)
     path = str(tmp_path / "t.nt")
     assert read(FactSource("t", "rdf", path, columns=("object",), where=kept))[0] == [("s1",)]
+    assert read(FactSource("t", "rdf", path, where=kept), packs=True)[0] == [("t<u:a>", "t<u:p>", "s1")]
     facts, _, rejects = read(FactSource("t", "rdf", path, columns=("object",), types=("symbol",)))
     assert (facts, [reason for *_, reason in rejects]) == ([("s1",)], ["object is no symbol"])
 
 
-def test_blank_nodes_of_two_files_do_not_meet(read, tmp_path):
+@pytest.mark.parametrize("packs", [False, True])
+def test_blank_nodes_of_two_files_do_not_meet(read, tmp_path, packs):
     """One label in two files is two nodes; in one file, whichever task reads it, one."""
     (tmp_path / "b").mkdir()
     for name in ("1.nt", "2.nt"):
         (tmp_path / "b" / name).write_text("_:x <u:p> <u:a> .\n_:x <u:q> <u:a> .\n")
-    facts = read(FactSource("t", "rdf", str(tmp_path / "b")))[0]
+    facts = read(FactSource("t", "rdf", str(tmp_path / "b")), packs=packs)[0]
     assert len({subject for subject, _, _ in facts}) == 2
     assert len(facts) == 4
 

@@ -29,7 +29,7 @@ def run_shell(text, capsys):
     return "\n".join(said)
 
 
-def test_the_page(tmp_path, monkeypatch, capsys):
+def test_the_page(tmp_path, monkeypatch, capsys, spark):  # the page runs a pipeline, in the session of the tests
     monkeypatch.chdir(tmp_path)
     said = ""
     for language, text in BLOCK.findall(PAGE.read_text(encoding="utf-8")):

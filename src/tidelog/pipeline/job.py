@@ -163,7 +163,8 @@ class Job:
     def _load(self) -> None:
         """The first version: everything that the sources and the program say."""
         started = time.perf_counter()
-        with extract(self._spark, self._pipeline, self._program, self._rejects) as sources:
+        is_graph = self._pipeline.reasoning != "none"
+        with extract(self._spark, self._pipeline.sources, self._program, self._rejects, packs=is_graph) as sources:
             for name, one in sources.items():
                 self._status.tell("source", relation=name, count=one.count, types=", ".join(one.types))
             if self._rejects.count:

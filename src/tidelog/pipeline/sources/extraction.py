@@ -19,7 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tidelog.engine import Engine
 from tidelog.language.terms import Program
 from tidelog.pipeline.kept import Kept
-from tidelog.pipeline.settings.config import FactSource, Pipeline
+from tidelog.pipeline.settings.config import FactSource
 from tidelog.pipeline.sources.cleaning import Cleaned, clean
 from tidelog.pipeline.sources.packed_triples import Packed, found_in, packed_frame, packed_records, together
 from tidelog.pipeline.sources.records import HEADER, SPARK_ERRORS, lines_of, read_records, unreadable
@@ -42,15 +42,20 @@ class Extracted:
 
 @contextmanager
 def extract(
-    spark: SparkSession, pipeline: Pipeline, program: Program, rejects: RejectsTable
+    spark: SparkSession,
+    sources: tuple[FactSource, ...],
+    program: Program,
+    rejects: RejectsTable,
+    *,
+    packs: bool = False,
 ) -> Iterator[Mapping[str, Extracted]]:
-    """The facts of all sources by relation, cached while the context lasts."""
+    """The facts of all sources by relation, cached while the context lasts; with `packs` RDF is triples of a graph."""
     declared = {one.relation: [kind for _, kind in one.columns] for one in program.declarations}
     found: dict[str, Extracted] = {}
     kept: list[DataFrame] = []
     try:
-        for source in pipeline.sources:
-            if pipeline.reasoning != "none" and source.format == "rdf":
+        for source in sources:
+            if packs and source.format == "rdf":
                 kept.append(_packed(spark, source).persist())
                 triples = _counted(spark, source, kept[-1], rejects)
                 found[source.relation] = Extracted(triples, triples.count, ("any",) * 3)

@@ -2,8 +2,9 @@
 
 What      : `term_records` reads a source of RDF files, in any format, into records of subject, predicate and object;
             `parsed` does so for any form of record (packed_triples.py has another).
-Idea      : N-Triples and N-Quads are lines, which Spark divides among its tasks; a task gives a batch of lines to the
-            scanner of `tidelog.rdf`. Any other format is parsed file by file, each in one task. A term travels as its
+Idea      : N-Triples and N-Quads are lines, which are divided among tasks: pieces of files that tasks open themselves
+            (line_ranges.py), else lines as Spark reads them. A task gives many lines at once to the scanner of
+            `tidelog.rdf`. Any other format is parsed file by file, each in one task. A term travels as its
             typed text (changes/typed_texts.py), so that an IRI, a string and a number stay what they are.
 Invariant : a line that is no statement is a bad record, and so is a file of another format that is no RDF. Blank nodes
             of two files do not meet: their labels carry a digest of the file's address. A statement in a named graph
@@ -16,7 +17,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import unquote
@@ -29,6 +32,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 from tidelog.changes.typed_texts import typed_texts
 from tidelog.errors import UpdateError
 from tidelog.pipeline.settings.config import NOT_TEXT
+from tidelog.pipeline.sources.line_ranges import local_path, ranges, texts_of
 
 if TYPE_CHECKING:
     from tidelog.rdf.quads import Quads
@@ -59,13 +63,33 @@ def parsed(
     union = options.get("named_graphs", "refuse") == "union"
     lookup = {name: value for name, value in options.items() if name in ("recursiveFileLookup", "pathGlobFilter")}
     files = spark.read.format("binaryFile").options(**lookup).load(path)
-    whole = [row.path for row in files.select("path").toLocalIterator() if not _is_lines(row.path)]
-    told = lines.where(~F.col("file").isin(whole)) if whole else lines
-    found = told.select("value", "file", "is_text").mapInArrow(_Lines(form, union), schema)
-    if not whole:
-        return found
-    contents = files.where(F.col("path").isin(whole)).select("path", "content").repartition(len(whole))
-    return found.unionAll(contents.mapInArrow(_Files(form, union), schema))
+    sizes = {row.path: row.length for row in files.select("path", "length").toLocalIterator()}
+    whole = [file for file in sizes if not _is_lines(file)]
+    near = [file for file in sizes if file not in whole and _is_near(file, options)]
+    found = []
+    if near:
+        found.append(_pieces(spark, {file: sizes[file] for file in near}).mapInArrow(_Pieces(form, union), schema))
+    if len(near) + len(whole) < len(sizes) or not sizes:
+        others = [*near, *whole]
+        told = lines.where(~F.col("file").isin(others)) if others else lines
+        found.append(told.select("value", "file", "is_text").mapInArrow(_Lines(form, union), schema))
+    if whole:
+        contents = files.where(F.col("path").isin(whole)).select("path", "content").repartition(len(whole))
+        found.append(contents.mapInArrow(_Files(form, union), schema))
+    return reduce(DataFrame.unionAll, found)
+
+
+def _is_near(file: str, options: Mapping[str, str]) -> bool:
+    """Whether tasks read the lines of a file themselves (line_ranges.py)."""
+    return local_path(file) is not None and not file.endswith(".bz2") and not {"lineSep", "encoding"} & set(options)
+
+
+def _pieces(spark: SparkSession, sizes: Mapping[str, int]) -> DataFrame:
+    """Files in pieces, each for a task of its own."""
+    found = ranges(sizes.items())
+    rows = [(number, *one) for number, one in enumerate(found)]
+    frame = spark.createDataFrame(rows, "number int, address string, start long, stop long")
+    return frame.repartitionById(max(len(rows), 1), "number").select("address", "start", "stop")
 
 
 def plain_text(column: Any) -> Any:  # noqa: ANN401 - a column of Spark
@@ -136,13 +160,13 @@ class _Lines:
                 part = table.slice(start, stop - start)
                 good = part.filter(part.column("is_text")).column("value").combine_chunks()
                 if len(good):
-                    yield from self._parsed(good, file)
+                    yield from self.parsed(good, file)
                 if len(good) < len(part):
                     bad = part.filter(pc.invert(part.column("is_text"))).column("value").to_pylist()
                     yield self.form.rejects(bad, file, NOT_TEXT)
                 start = stop
 
-    def _parsed(self, lines: pa.Array, file: str) -> Iterator[pa.RecordBatch]:
+    def parsed(self, lines: pa.Array, file: str) -> Iterator[pa.RecordBatch]:
         """All lines at once; if one of them is bad, it is found by halves. Blank lines and comments are no lines."""
         import pyoxigraph as ox
 
@@ -160,13 +184,13 @@ class _Lines:
         told = lines.filter(pc.invert(pc.match_substring_regex(lines, _NO_LINE)))
         if len(told) < len(lines):
             if len(told):
-                yield from self._parsed(told, file)
+                yield from self.parsed(told, file)
         elif len(lines) == 1:
             yield self.form.rejects(lines.to_pylist(), file, reason or "the line is no triple")
         else:
             half = len(lines) // 2
-            yield from self._parsed(lines.slice(0, half), file)
-            yield from self._parsed(lines.slice(half), file)
+            yield from self.parsed(lines.slice(0, half), file)
+            yield from self.parsed(lines.slice(half), file)
 
 
 def portions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -181,6 +205,52 @@ def portions(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
             waiting, rows = [], 0
     if rows:
         yield pa.Table.from_batches(waiting)
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """Pieces of files to records, in Arrow tasks; lines are told apart only where one of them is bad."""
+
+    form: Parsed
+    union: bool
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for address, start, stop in zip(*(column.to_pylist() for column in batch.columns)):
+                path = local_path(address)
+                assert path is not None
+                for text in texts_of(path, start, stop):
+                    yield from self._records(text, address)
+
+    def _records(self, text: bytes, file: str) -> Iterator[pa.RecordBatch]:
+        import pyoxigraph as ox
+
+        from tidelog.rdf.read import read_text
+
+        quads = None
+        if _is_text(text):
+            with suppress(UpdateError):
+                quads = read_text(text, ox.RdfFormat.N_QUADS, file, keep_labels=True)
+        if quads is not None and (self.union or not quads.has_graphs):
+            yield from self.form.records(quads, file, None, union=self.union)
+            return
+        lines = text.splitlines()
+        are_texts = [_is_text(line) for line in lines]
+        good = [line for line, is_text in zip(lines, are_texts) if is_text]
+        bad = [line.decode(errors="replace") for line, is_text in zip(lines, are_texts) if not is_text]
+        if good:
+            yield from _Lines(self.form, self.union).parsed(pa.array(good, pa.binary()).cast(pa.string()), file)
+        if bad:
+            yield self.form.rejects(bad, file, NOT_TEXT)
+
+
+def _is_text(text: bytes) -> bool:
+    """Whether bytes are UTF-8."""
+    try:
+        pa.array([text], pa.large_binary()).cast(pa.large_string())
+    except pa.ArrowInvalid:
+        return False
+    return True
 
 
 @dataclass(frozen=True)
