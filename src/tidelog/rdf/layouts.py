@@ -18,6 +18,7 @@ from enum import Enum
 from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tidelog.changes.shared import SharedFacts
@@ -30,6 +31,7 @@ from tidelog.rdf.rule_table import TRIPLE
 from tidelog.rdf.vocabulary import TYPE
 
 RDF_TYPE = IRI(TYPE)
+Places = npt.NDArray[np.intp]
 
 
 class BeyondRulesError(Exception):
@@ -123,15 +125,18 @@ def rows_of(rows: Rows, texts: Callable[[Rows], Mapping[int, str]]) -> dict[tupl
     names = _names(texts(predicates))
     if len(names) < len(predicates):
         raise _no_predicate("a literal")
-    is_type = np.isin(rows[:, 1], [number for number, name in names.items() if name == TYPE])
+    kinds = [number for number, name in names.items() if name == TYPE]
+    is_type = np.isin(rows[:, 1], kinds) if len(kinds) != 1 else rows[:, 1] == kinds[0]
     found: dict[tuple[str, int], list[Rows]] = {}
-    _split(rows[~is_type], 1, [0, 2], names, found)
-    typed = rows[is_type]
-    classes = _names(texts(np.unique(typed[:, 2])))
-    is_named = np.isin(typed[:, 2], list(classes))
-    _split(typed[is_named], 2, [0], classes, found)
-    if not is_named.all():  # a literal as class: kept as a pair
-        found.setdefault((TYPE, 2), []).append(typed[~is_named][:, [0, 2]])
+    others, typed = np.flatnonzero(~is_type), np.flatnonzero(is_type)
+    _split(rows, others, 1, [0, 2], names, found)
+    numbers = np.unique(rows[typed, 2])
+    classes = _names(texts(numbers))
+    if len(classes) < len(numbers):  # a literal as class: kept as a pair
+        is_named = np.isin(rows[typed, 2], list(classes))
+        found.setdefault((TYPE, 2), []).append(rows[typed[~is_named]][:, [0, 2]])
+        typed = typed[is_named]
+    _split(rows, typed, 2, [0], classes, found)
     return {key: np.ascontiguousarray(np.concatenate(parts)) for key, parts in found.items()}
 
 
@@ -148,14 +153,31 @@ def one_arity(found: Mapping[tuple[str, int], T]) -> Mapping[tuple[str, int], T]
 
 
 def _split(
-    rows: Rows, key: int, kept: list[int], names: dict[int, str], found: dict[tuple[str, int], list[Rows]]
+    rows: Rows,
+    chosen: Places,
+    key: int,
+    kept: list[int],
+    names: Mapping[int, str],
+    found: dict[tuple[str, int], list[Rows]],
 ) -> None:
-    """Rows by the name of one of their constants, which sources may number in several ways."""
-    ordered = rows[np.argsort(rows[:, key], kind="stable")]
-    bounds = np.flatnonzero(np.diff(ordered[:, key], prepend=-1))
-    for start, stop in zip(bounds.tolist(), [*bounds[1:].tolist(), len(ordered)]):
-        named = names[int(ordered[start, key])], len(kept)
-        found.setdefault(named, []).append(ordered[start:stop][:, kept])
+    """Chosen rows by the name of one of their constants, which sources may number in several ways.
+
+    Names are few: rows are sorted by small numbers for them, which takes one pass over the rows.
+    """
+    if not chosen.size:
+        return
+    listed = list(names)
+    ranks = np.zeros(max(listed) + 1, np.uint16 if len(listed) < 1 << 16 else np.uint32)
+    ranks[listed] = np.arange(len(listed))
+    own = ranks[rows[chosen, key]]
+    order = chosen[np.argsort(own, kind="stable")]
+    columns = [rows[order, at] for at in kept]
+    stop = 0
+    for number, count in zip(listed, np.bincount(own, minlength=len(listed)).tolist()):
+        start, stop = stop, stop + count
+        if count:
+            part = np.column_stack([column[start:stop] for column in columns])
+            found.setdefault((names[number], len(kept)), []).append(part)
 
 
 def in_layout(rule: Rule, layout: Layout) -> Rule | None:
