@@ -5,7 +5,7 @@ Idea      : `triple(x, rdf:type, ub:Chair)` is `ub:Chair(x)` there, `triple(x, u
 Invariant : the answer has the same columns: variables keep their order.
 Never     : nothing is asked here.
 
-Code: E836 a question whose class or property is a variable.
+Code: E838 a question whose class or property is a variable.
 """
 
 from __future__ import annotations
@@ -46,5 +46,5 @@ def _atom(atom: Atom) -> Atom:
     found = atom_of(atom) if len(atom.terms) == 3 else atom
     if found is None:
         sentence = "the question has a variable for a class or property, and triples are kept by class and property"
-        raise UsageError.of("E836", sentence, remedy="name the class or property, or ask in SPARQL: --sparql")
+        raise UsageError.of("E838", sentence, remedy="name the class or property, or ask in SPARQL: --sparql")
     return found

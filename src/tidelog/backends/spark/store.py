@@ -81,7 +81,7 @@ class SparkStore:
         self.supply = DriverSupply(self.committed, capacity)
         self.near = near = LocalStore(self.constants.dictionary, self.supply)
         self.supply.fill(near)
-        self.large = LargeRelations(jobs, self.committed, near)
+        self.large = LargeRelations(jobs, self.committed, near, self.files)
         self.derivations = near.derivations
         self.bulk = WholeStages(jobs, self.constants, self.large, self.supply, self.files, self.arity, self.derivations)
         self.nothing, self.size, self.evaluate, self.count_all = near.nothing, near.size, near.evaluate, near.count_all

@@ -14,7 +14,7 @@ from __future__ import annotations
 import gzip
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 PIECE = 16 << 20
@@ -64,6 +64,6 @@ def texts_of(path: Path, start: int, stop: int) -> Iterator[bytes]:
             yield text if text.endswith(b"\n") else text + file.readline()
 
 
-def _in_pieces(file: IO[bytes]) -> Iterator[bytes]:
+def _in_pieces(file: gzip.GzipFile) -> Iterator[bytes]:
     while text := file.read(PIECE):
         yield text if text.endswith(b"\n") else text + file.readline()
