@@ -1,7 +1,7 @@
 """LUBM under OWL 2 RL through `tidelog run`.
 
-What      : `python -m benchmarks.lubm.on_spark UNIVERSITIES [--backend spark] [--updates 100] [--folder DIR]` writes
-            universities, measures how fast Spark's tasks and this process read them, then runs a pipeline that loads,
+What      : `python -m benchmarks.lubm.on_spark UNIVERSITIES [--backend spark] [--updates 100] [--folder DIR] [--json
+            FILE]` writes universities, measures how fast Spark's tasks and this process read them, then runs a pipeline that loads,
             reasons, stores and follows updates, and asks its state the fourteen queries. LUBM(1) is the published file.
 Idea      : loading and updates go through the command that users have, in processes of its own; what is measured is
             seconds and processor seconds of all of them. The same job at two sizes says what grows.
@@ -121,24 +121,33 @@ def main() -> None:
     parser.add_argument("--updates", type=int, default=100)
     parser.add_argument("--folder", type=Path, help="where files are made, or are already")
     parser.add_argument("--no-reading", action="store_true", help="leave out how fast files are read")
+    parser.add_argument("--json", type=Path, help="a file for all figures")
     args = parser.parse_args()
+    figures: dict[str, Any] = {"universities": args.universities, "backend": args.backend}
+
+    def told(**more: Any) -> None:
+        figures.update(more)
+        print(json.dumps(more), flush=True)
+        if args.json:
+            args.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+
     with tempfile.TemporaryDirectory(prefix="tidelog-lubm-") as own:
         folder = args.folder or Path(own)
         (folder / "updates").mkdir(parents=True, exist_ok=True)
         data = universities(folder, args.universities)[0].parent
         if args.universities > 1 and not args.no_reading:
-            print(json.dumps(read(data)), flush=True)
+            told(reading=read(data))
         (folder / "pipeline.toml").write_text(SETTINGS.format(backend=args.backend, ontology=ONTOLOGY, data=data))
         events, took = run(folder)
         loaded = next(event for event in events if event["event"] == "loaded")
-        print(json.dumps({"loaded": loaded, "run": took}), flush=True)
+        told(facts=loaded["facts"], load={"until loaded": round(loaded["seconds"], 1), **took})
         for number, line in enumerate(updates(args.updates)):
             (folder / "updates" / f"{number:06}.jsonl").write_text(line + "\n")
         events, took = run(folder)
         batches = [event for event in events if event["event"] == "batch"]
-        seconds = {key: median(event[key] for event in batches) for key in ("seconds", "maintenance")}
-        print(json.dumps({"updates": len(batches), **seconds, "run": took}), flush=True)
-        print(json.dumps(asked(folder, args.backend)), flush=True)
+        seconds = {key: round(median(event[key] for event in batches), 4) for key in ("seconds", "maintenance")}
+        told(updates={"count": len(batches), **seconds, "run": took})
+        told(queries=asked(folder, args.backend))
 
 
 if __name__ == "__main__":

@@ -356,3 +356,33 @@ def test_auto_moves_to_spark_when_the_facts_outgrow_this_process(spark, monkeypa
     engine.apply(delete={"edge": [("c", "a")]})
     engine.verify()
     assert ("a", "a") not in engine["path"]
+
+
+def test_new_relations_on_the_driver_meet_a_large_one_in_files(spark: SparkSession) -> None:
+    """A load in which one relation is large and the others are small: all are new, so all of them are files.
+
+    Rows of the driver became DataFrames that were joined, merged, counted and brought back, four jobs for each
+    relation of a stage: LUBM(10) was loaded by some hundred of them.
+    """
+    rules = "p(x) :- small(x). p(y) :- p(x), big(x, y). q(x) :- p(x), other(x). r(x, y) :- q(x), big(x, y), !gone(y)."
+    facts: dict[str, list[tuple[int, ...]]] = {
+        "big": [(n, n * 7 % 400) for n in range(400)],
+        "small": [(1,), (2,)],
+        "other": [(n,) for n in range(0, 400, 3)],
+        "p": [(5,)],
+        "gone": [(n,) for n in range(0, 400, 5)],
+    }
+    near = Engine(rules)
+    near.apply(insert=facts)
+    with driver(spark, {"change": 200}):
+        far = Engine(rules, backend="spark", spark=spark)
+        far.apply(insert={**facts, "big": spark.createDataFrame(facts["big"], "a long, b long")})
+        for name in near.relations:
+            assert set(far[name]) == set(near[name]), name
+            assert set(far.explicit(name)) == set(near.explicit(name)), name
+        for engine in (near, far):
+            engine.apply(insert={"small": [(3,)]}, delete={"p": [(5,)], "gone": [(0,), (7,)]})
+        for name in near.relations:
+            assert set(far[name]) == set(near[name]), name
+        far.verify()
+        far.close()

@@ -287,6 +287,8 @@ class SparkStore:
         self.near.commit()
         if is_crowded:
             self.forget()
+        else:
+            self.large.release()
 
     def rollback(self) -> None:
         """Undo the transaction; relations that came to the driver during it are gone from there."""
