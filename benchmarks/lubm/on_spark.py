@@ -1,8 +1,9 @@
 """LUBM under OWL 2 RL through `tidelog run`.
 
 What      : `python -m benchmarks.lubm.on_spark UNIVERSITIES [--backend spark] [--updates 100] [--folder DIR] [--json
-            FILE]` writes universities, measures how fast Spark's tasks and this process read them, then runs a pipeline that loads,
-            reasons, stores and follows updates, and asks its state the fourteen queries. LUBM(1) is the published file.
+            FILE]` writes universities, measures how fast Spark's tasks and this process read them, then runs a pipeline
+            that loads, reasons, stores and follows updates, and asks its state the fourteen queries. LUBM(1) is the
+            published file.
 Idea      : loading and updates go through the command that users have, in processes of its own; what is measured is
             seconds and processor seconds of all of them. The same job at two sizes says what grows.
 Never     : no assertion: a shared machine proves no time.
