@@ -358,12 +358,8 @@ def test_auto_moves_to_spark_when_the_facts_outgrow_this_process(spark, monkeypa
     assert ("a", "a") not in engine["path"]
 
 
-def test_new_relations_on_the_driver_meet_a_large_one_in_files(spark: SparkSession) -> None:
-    """A load in which one relation is large and the others are small: all are new, so all of them are files.
-
-    Rows of the driver became DataFrames that were joined, merged, counted and brought back, four jobs for each
-    relation of a stage: LUBM(10) was loaded by some hundred of them.
-    """
+def test_new_relations_on_the_driver_meet_a_large_one(spark: SparkSession) -> None:
+    """A load in which one relation is large and the others are small."""
     rules = "p(x) :- small(x). p(y) :- p(x), big(x, y). q(x) :- p(x), other(x). r(x, y) :- q(x), big(x, y), !gone(y)."
     facts: dict[str, list[tuple[int, ...]]] = {
         "big": [(n, n * 7 % 400) for n in range(400)],

@@ -81,7 +81,7 @@ class SparkStore:
         self.supply = DriverSupply(self.committed, capacity)
         self.near = near = LocalStore(self.constants.dictionary, self.supply)
         self.supply.fill(near)
-        self.large = LargeRelations(jobs, self.committed, near, self.files)
+        self.large = LargeRelations(jobs, self.committed, near)
         self.derivations = near.derivations
         self.bulk = WholeStages(jobs, self.constants, self.large, self.supply, self.files, self.arity, self.derivations)
         self.nothing, self.size, self.evaluate, self.count_all = near.nothing, near.size, near.evaluate, near.count_all
@@ -287,8 +287,6 @@ class SparkStore:
         self.near.commit()
         if is_crowded:
             self.forget()
-        else:
-            self.large.release()
 
     def rollback(self) -> None:
         """Undo the transaction; relations that came to the driver during it are gone from there."""

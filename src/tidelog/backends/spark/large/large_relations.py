@@ -18,7 +18,6 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.store import LocalStore
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
-from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.large.cold import ColdRelation
 from tidelog.backends.spark.large.committed import Committed
@@ -32,11 +31,9 @@ _REPLACED = Mark(0xFFFF) & ~(Mark.TOUCHED | Mark.FORESEEN | Mark.POSITIVE)
 class LargeRelations:
     """Working frames by relation."""
 
-    def __init__(self, jobs: Jobs, committed: Committed, near: LocalStore, files: FileStore | None) -> None:
-        self._jobs, self._committed, self._near, self._files = jobs, committed, near, files
+    def __init__(self, jobs: Jobs, committed: Committed, near: LocalStore) -> None:
+        self._jobs, self._committed, self._near = jobs, committed, near
         self.working: dict[str, Working] = {}
-        self._written: dict[str, tuple[bytes, Working | None]] = {}
-        """What was written of new relations on the driver, with a digest of their marks then."""
 
     def __contains__(self, relation: object) -> bool:
         return relation in self.working
@@ -51,11 +48,7 @@ class LargeRelations:
         """The working frame of a relation, which is large from now on."""
         found = self.working.get(name)
         if found is None:
-            found = self._in_files(name, arity)
-            self._written.pop(name, None)
-            if found is None:
-                found = Working(self._jobs, self._committed.of(name, arity), self._marked(name))
-            self.working[name] = found
+            found = self.working[name] = Working(self._jobs, self._committed.of(name, arity), self._marked(name))
         return found
 
     @property
@@ -76,9 +69,6 @@ class LargeRelations:
             return self.working[name].facts(NOW)
         if self._committed.arity(name) is None and name not in self._near.relations:
             return ColdRelation(name, arity).frame(self._jobs).drop("explicit")
-        written = self._in_files(name, arity)
-        if written is not None:
-            return written.facts(NOW)
         marked = self._marked(name)
         if marked is None:
             return self._committed.of(name, arity).frame(self._jobs).drop("explicit")
@@ -89,10 +79,6 @@ class LargeRelations:
         if name in self.working:
             return self.working[name].files
         cold, near = self._committed.relations.get(name), self._near.relations.get(name)
-        if near is not None:
-            written = self._in_files(name, near.arity)
-            if written is not None:
-                return written.files
         if cold is None or cold.overlay or (near is not None and len(near.journal)):
             return None
         return cold.base if isinstance(cold.base, Segments) else None
@@ -106,11 +92,9 @@ class LargeRelations:
         working = self.working[name]
         if working.tally()[ANY] > most:
             return
-        found = None if self._files is None else working.brought(self._files)
-        if found is None:
-            table = self._jobs.run(working.changed.toArrow)
-            found = frames.to_ids(table, working.columns), table.column("marks").to_numpy()
-        rows, marks = self._committed.local_of(found[0], working.arity), found[1] & ~int(Mark.TOUCHED)
+        table = self._jobs.run(working.changed.toArrow)
+        rows = self._committed.local_of(frames.to_ids(table, working.columns), working.arity)
+        marks = table.column("marks").to_numpy() & ~int(Mark.TOUCHED)
         relation = self._near.relation(name, working.arity)
         relation.rollback()
         places = relation.store(np.ascontiguousarray(rows), ANY, NO_MARKS)
@@ -125,31 +109,7 @@ class LargeRelations:
         """The transaction is over: no relation is large."""
         for working in self.working.values():
             working.release()
-        self.working, self._written = {}, {}
-
-    def _in_files(self, name: str, arity: int) -> Working | None:
-        """The facts of a relation that had none before, written by the driver; None if it had, or has no new ones.
-
-        Shards read files as they are, and marks of files are two numbers, where rows of the driver take an exchange
-        and jobs. Facts of one class must have the same marks for that.
-        """
-        relation, cold = self._near.relations.get(name), self._committed.of(name, arity)
-        if self._files is None or relation is None or not len(relation.journal) or cold.size or not arity:
-            return None
-        rows = relation.journal
-        marks = relation.marks[rows].astype(np.int64) & ~int(Mark.TOUCHED)
-        digest = marks.tobytes() + rows.tobytes()
-        if self._written.get(name, (b"", None))[0] != digest:
-            explicit = marks & int(Mark.EXPLICIT) != 0
-            kinds = [np.unique(marks[flag]) for flag in (~explicit, explicit)]
-            made = None
-            if all(len(kind) <= 1 for kind in kinds):
-                ids = self._committed.ids_of(relation.rows[rows], relation.arity)
-                stored = self._files.relation_here(name, ids, explicit)
-                each = [int(kind[0]) if len(kind) else 0 for kind in kinds]
-                made = Working.of_files(self._jobs, cold, stored, (each[0], each[1]))
-            self._written[name] = digest, made
-        return self._written[name][1]
+        self.working = {}
 
     def _marked(self, name: str) -> DataFrame | None:
         """The facts on the driver whose marks this transaction has changed."""

@@ -16,19 +16,15 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
-from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
-from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.writing import read
 from tidelog.backends.spark.large.classes import Classes, Test, in_set, in_view, is_changed
 from tidelog.backends.spark.large.cold import ColdRelation, of_files
-from tidelog.backends.spark.values.ids import Ids
 from tidelog.errors import LawError
 from tidelog.planning.views import ANY, DELETED, INSERTED, NOW, Mark, View
 
@@ -74,25 +70,6 @@ class Working:
         self._classes = _classes(cold) if changed is None else None
         if self._classes is None:
             self._frame = _marked(jobs, cold, changed)
-
-    @classmethod
-    def of_files(cls, jobs: Jobs, cold: ColdRelation, files: Segments, marks: tuple[int, int]) -> Working:
-        """A relation that had no facts before: all that it has are in files; `marks` are those of facts that are not
-        explicit there, and of the others."""
-        found = cls(jobs, cold, None)
-        assert files.explicit is not None
-        found._take(files, Classes((files.rows - files.explicit, files.explicit), list(marks)))
-        return found
-
-    def brought(self, files: FileStore) -> tuple[Ids, Array] | None:
-        """The facts whose presence has changed, with their marks, read from files; None if they are not only there."""
-        if self._classes is None or self._files is None:
-            return None
-        rows, explicit = files.rows(self._cold.name, self._files, (), np.empty((0, 0), np.int64))
-        chosen = [is_changed(marks, 0) for marks in self._classes.marks]
-        marks = np.where(explicit, self._classes.marks[1], self._classes.marks[0])
-        kept = np.where(explicit, chosen[1], chosen[0])
-        return rows[kept], marks[kept]
 
     def include(self, facts: DataFrame | Segments) -> Selection:
         """Given facts, which are distinct, added without marks where they are not there yet, as a set."""
@@ -329,15 +306,13 @@ def _classes(cold: ColdRelation) -> Classes | None:
 
 def _marked(jobs: Jobs, cold: ColdRelation, changed: DataFrame | None) -> DataFrame:
     """The committed facts with their marks, as a transaction has changed them so far."""
-    nothing = F.lit(0).cast("long").alias("sets")
-    come = None if changed is None else changed.select(*cold.columns, F.col("marks").cast("int"), nothing)
-    if come is not None and not cold.size:  # no fact was there before: nothing has to be looked for
-        return come
     marks = F.when(F.col("explicit"), F.lit(_HAS_EXPLICIT)).otherwise(F.lit(_HAS)).alias("marks")
-    frame = cold.frame(jobs).select(*cold.columns, marks, nothing)
-    if come is None:
-        return frame
-    return frame.join(F.broadcast(come.select(*cold.columns)), cold.columns, "left_anti").unionAll(come)
+    frame = cold.frame(jobs).select(*cold.columns, marks)
+    if changed is not None:
+        frame = frame.join(F.broadcast(changed.select(*cold.columns)), cold.columns, "left_anti").unionAll(
+            changed.select(*cold.columns, F.col("marks").cast("int").alias("marks"))
+        )
+    return frame.withColumn("sets", F.lit(0).cast("long"))
 
 
 def _marks(marks: Mark) -> int:
