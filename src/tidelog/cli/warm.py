@@ -75,6 +75,7 @@ def run(args: argparse.Namespace) -> int:
             _use(strategy)
         _use_bits()
         _use_threads()
+        _use_files()
     if compiled and sys.stderr.isatty():
         print(file=sys.stderr)
     seconds = time.perf_counter() - started
@@ -130,6 +131,20 @@ def _use_groups(strategy: str) -> None:
     for value in ("x", 2, 0.5):
         engine.apply(insert={"member": [(0, "new", 1), (1, "new", value)]})
         engine.apply(delete={"member": [(0, "new", 1), (1, "new", value)]})
+
+
+def _use_files() -> None:
+    """What tasks of Spark do besides: hashes of texts, and rows that are sorted into files."""
+    import numpy as np
+    import pyarrow as pa
+
+    from tidelog.backends.local.constants.same_texts import is_first
+    from tidelog.backends.local.constants.text_hashes import leading_bits
+    from tidelog.backends.local.relations.row_sorting import sorted_rows
+
+    texts = pa.array([f"n{number}" for number in range(_MANY)])
+    is_first(texts, leading_bits(texts, "s").view(np.int64))
+    sorted_rows(np.arange(3 * _MANY).reshape(3, _MANY) % 7)
 
 
 def _use_bits() -> None:

@@ -7,6 +7,8 @@ import numpy as np
 from tidelog.backends.spark.bulk.fixpoint import BulkOptions, BulkStats, fixpoint
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.files.file_store import FileStore
+from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.values import ids
 from tidelog.language.parser import parse
 from tidelog.planning.lowering import lower
@@ -16,20 +18,26 @@ from tidelog.reference.naive import materialise
 Facts = dict[str, set[tuple]]
 
 
-def by_bulk(spark, rules: str, facts: Facts, partitions: int = 3, **options) -> tuple[Facts, list[BulkStats]]:
-    """The materialisation as sets of ids, and the statistics of every stage."""
+def by_bulk(
+    spark, rules: str, facts: Facts, partitions: int = 3, *, in_files: bool = False, **options
+) -> tuple[Facts, list[BulkStats]]:
+    """The materialisation as sets of ids, and the statistics of every stage; what is derived may go into files."""
     jobs = Jobs(spark)
+    files = FileStore.of(jobs, 0) if in_files else None
+    stored: dict[str, Segments] = {}
     program = lower(parse(rules).rules)
     known = {name: frame_of(spark, rows) for name, rows in facts.items() if rows}
     stats = []
     for stage in program.stages:
         below = {name: frame for name, frame in known.items() if name not in stage.relations}
         seeds = {name: known[name] for name in stage.relations if name in known}
-        done = fixpoint(jobs, stage, below, seeds, partitions=partitions, options=BulkOptions(**options))
+        chosen = BulkOptions(**options)
+        done = fixpoint(jobs, stage, below, seeds, partitions=partitions, options=chosen, files=files, stored=stored)
         if done is None and stage.finds_undefined:
             continue  # instances without a value are found by joins in rounds, and nothing here reads them
         assert done is not None, f"bulk work does not cover {stage.name}"
-        known |= done.facts
+        stored |= {name: found for name, found in done.facts.items() if isinstance(found, Segments)}
+        known |= done.facts | {name: files.frame(found).drop("explicit") for name, found in stored.items()}
         stats.append(done.stats)
     return {name: rows_of(frame, program.arities.get(name)) for name, frame in known.items()}, stats
 

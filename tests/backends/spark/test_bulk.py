@@ -56,6 +56,23 @@ def test_bulk_work_gives_what_naive_evaluation_gives(spark, name, small):
     assert non_empty(found) == non_empty(by_reference(PROGRAMS[name], FACTS))
 
 
+@pytest.mark.parametrize("small", [0, 1000])
+def test_rules_that_do_not_recur_are_derived_without_a_store(spark, small):
+    """Heads that several shards derive are written once, together with explicit facts of the same relation."""
+    rules = """
+        q(x, z) :- e(x, y), e(y, z).
+        q(x, x) :- e(x, y), x > y.
+        r(x, y, z) :- q(x, y), e(y, z), blocked(z).
+        r(x, 1, x) :- q(x, _), e(x, x).
+    """
+    facts = {**FACTS, "q": {(1, 1), (90, 91)}, "r": {(1, 2, 3)}}
+    found, stats = by_bulk(spark, rules, facts, in_files=True, small=small)
+    assert non_empty(found) == non_empty(by_reference(rules, facts))
+    assert (stats[0].mode, stats[0].exchanged) == ("local", 0)
+    if small:  # else three atoms are joined in steps, which exchange
+        assert (stats[1].mode, stats[1].exchanged) == ("local", 0)
+
+
 @pytest.mark.parametrize("partitions", [3, *(pytest.param(many, marks=pytest.mark.long) for many in (1, 2, 8))])
 def test_the_number_of_shards_does_not_matter(spark, partitions):
     """Rules that exchange, with patterns of the stage's own at every shard (few) and without."""

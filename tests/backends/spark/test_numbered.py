@@ -51,6 +51,21 @@ def test_every_kind_of_column_has_the_ids_of_its_constants(copies: int, naming: 
     assert len({text for _, text in pairs if text[0] == "s"}) == sum(text[0] == "s" for _, text in pairs)
 
 
+@pytest.mark.parametrize("naming", [Naming(), MOVED])
+@pytest.mark.parametrize("distinct", [40, 3000])
+def test_strings_that_hardly_repeat_have_the_same_ids(distinct: int, naming: Naming) -> None:
+    """They are hashed one by one, others once for each distinct one. With two digits many texts have one hash."""
+    columns = [[f"{number * step % distinct}" for number in range(4000)] for step in (1, 7)]
+    found, texts = numbered.numbered(
+        pa.table([pa.chunked_array([column[:9], column[9:]], pa.string()) for column in columns], names=["a", "b"]),
+        [numbered.STRING, numbered.STRING],
+        naming,
+    )
+    assert [numbers.tolist() for numbers in found] == [[ids.of_value(one, naming) for one in each] for each in columns]
+    assert sorted(texts.column("text").to_pylist()) == sorted({f"s{one}" for each in columns for one in each})
+    assert texts.column("k0").to_pylist() == [ids.of_text(one, naming) for one in texts.column("text").to_pylist()]
+
+
 @given(st.lists(CONSTANTS, max_size=20))
 def test_typed_texts_have_the_ids_of_their_constants(values: list[Value]) -> None:
     """Also those of integers and bools that stand for themselves."""

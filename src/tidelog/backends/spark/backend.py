@@ -234,7 +234,7 @@ class SparkBackend:
         store, before = self.store, self.store.committed.relations
         for name, (rows, states, growth) in store.changes().items():
             changed = store.committed.of(name, store.near.relations[name].arity).changed(rows, states, growth)
-            ripe = changed.is_ripe(store.capacity.overlay)
+            ripe = changed.is_ripe(store.capacity.overlay, store.capacity.written)
             after[name] = changed.compacted(self._jobs, store.files) if ripe else changed
         for name, working in store.large.working.items():
             settled = working.settled if store.files is not None else None

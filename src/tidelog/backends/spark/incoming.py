@@ -75,7 +75,8 @@ class Incoming:
         written = receive(self._jobs, self._store.files, self._store.constants, values, shared)
         arities = {name: len(one.frame.columns) for name, one in values.items()}
         arities |= {name: one.arity for name, one in shared.items()}
-        return {name: self._written(name, arities[name], facts) for name, facts in written.items()}
+        most = self._most_followed(sum(facts.rows for facts in written.values()))
+        return {name: self._written(name, arities[name], facts, most) for name, facts in written.items()}
 
     def _stays_shared(self, name: str, source: Source) -> bool:
         """Whether facts are packed with those of other relations; where types are declared they are checked alone."""
@@ -85,8 +86,18 @@ class Incoming:
             raise wrong_arity(name, source.arity, source.frame.arity)
         return source.types is None or set(source.types) <= {"any"}
 
-    def _written(self, name: str, arity: int, facts: Segments) -> Arrived:
-        if facts.rows > self._store.capacity.change:
+    def _most_followed(self, rows: int) -> int:
+        """Up to how many facts of a relation the driver takes in an update of so many.
+
+        An update that has more facts than there were before is a load: its facts are in files already, where bulk work
+        reads them, and the driver would have to learn all their texts.
+        """
+        capacity = self._store.capacity
+        is_load = rows > self._store.committed.facts
+        return min(capacity.change, capacity.relation) if is_load else capacity.change
+
+    def _written(self, name: str, arity: int, facts: Segments, most: int) -> Arrived:
+        if facts.rows > most:
             return Arrived(facts, arity, None)
         assert self._store.files is not None
         return Arrived(

@@ -34,6 +34,7 @@ from tidelog.backends.spark.bulk.shard_files import ShardFiles
 from tidelog.backends.spark.bulk.shard_rules import IdRules, over_ids
 from tidelog.backends.spark.bulk.shard_tasks import Report, Work, read_reports, rule_keys
 from tidelog.backends.spark.bulk.split import in_steps, is_step
+from tidelog.backends.spark.bulk.straight import is_straight
 from tidelog.backends.spark.bulk.target import Target
 from tidelog.backends.spark.bulk.target import Work as WorkOfTasks
 from tidelog.backends.spark.cluster import frames, table_files
@@ -139,10 +140,15 @@ def fixpoint(
     given = {name: facts for name, facts in seeds.items() if known.facts.get(name)}
     inputs = {**lower, **given}
     planned = bulk_sizes.with_hot_keys(jobs, planned, inputs, known, partitions, chosen.skew_from)
+    limited = limits or Limits()
+    goes_straight = files is not None and limited.facts is None and limited.bytes is None and is_straight(planned.stage)
+    if goes_straight:
+        planned = replace(planned, is_local=True)  # whatever a head's home is, it goes to its files from anywhere
     between = None if planned.is_local else _folder(jobs)
     if between is None and not planned.is_local:
         return None
-    run = _Run(jobs, planned, inputs, partitions, limits or Limits(), between, on_round, stored or {})
+    run = _Run(jobs, planned, inputs, partitions, limited, between, on_round, stored or {})
+    run.goes_straight = goes_straight
     run.target = None if files is None else Target(jobs, files, given)
     try:
         found = run.result(started)
@@ -175,6 +181,7 @@ class _Run:
         self._jobs, self._plan, self._inputs, self._shards = jobs, planned, inputs, shards
         self._on_round, self._stored = on_round, {name: stored[name] for name in stored if name in planned.whole}
         self.target: Target | None = None
+        self.goes_straight = False
         self._title = ", ".join(sorted(name for name in planned.stage.relations if not is_step(name)))
         width = max(max(arity, 1) for arity in planned.arities.values())
         whole = self._whole(width)
@@ -187,7 +194,9 @@ class _Run:
             for tag, delivery in enumerate(planned.deliveries)
             if delivery.source in stored and (found := _read_by(delivery, stored[delivery.source], shards)) is not None
         }
-        self._work = Work(planned, shards, width, uuid.uuid4().hex, 0, payload, read, delivered, files, limits)
+        constants = max((max(stored[name].distinct, default=0) for name in stored if name in inputs), default=0)
+        run = uuid.uuid4().hex
+        self._work = Work(planned, shards, width, run, 0, payload, read, delivered, files, limits, constants)
         self._schema = ", ".join(["tag int", *(f"{name} long" for name in self._work.columns)])
         hot = {key for delivery in planned.deliveries for key in delivery.hot}
         mode = "local" if planned.is_local else "exchange"
@@ -196,7 +205,7 @@ class _Run:
     def result(self, started: int) -> BulkResult | None:
         """Run to the fixpoint; None if a rule needs a value that its id does not carry."""
         if self._plan.is_local:
-            found = self._result(self._delivered(), self._work.alone)
+            found = self._result(self._delivered(), self._work.straight if self.goes_straight else self._work.alone)
         else:
             found = self._result(self._numbers(), self._work.results) if self._is_through() else None
         self.stats.jobs = self._jobs.actions - started

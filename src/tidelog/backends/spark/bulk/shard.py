@@ -57,9 +57,13 @@ class Outcome:
 class Shard:
     """The facts of one shard."""
 
-    def __init__(self, plan: BulkPlan, number: int, shards: int, limits: Limits | None = None) -> None:
+    def __init__(
+        self, plan: BulkPlan, number: int, shards: int, limits: Limits | None = None, constants: int = 0
+    ) -> None:
+        """About how many constants there will be may be known: growing their table takes longer than filling it."""
         self._plan, self._number, self._shards = plan, number, shards
         self._store = LocalStore()
+        self._store.dictionary.reserve(constants)
         self._is_started = False
         self._budget = Budget(limits)
         self._store.ask_budget = self._ask_budget
@@ -197,7 +201,8 @@ class Shard:
         """The store's numbers as ids of facts."""
         if not self._plan.arities[name]:
             return np.zeros((len(table), 1), np.int64)
-        payloads: Ids = self._store.dictionary.payloads[table]
+        known = self._store.dictionary.payloads
+        payloads: Ids = np.stack([known[column] for column in table.T]).T
         if not self._plan.is_numeric:
             return payloads
         kinds = self._store.dictionary.kinds[table]

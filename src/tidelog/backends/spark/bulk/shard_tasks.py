@@ -10,6 +10,7 @@ Never     : no session and no engine objects; what a task reports are rows with 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -19,14 +20,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from tidelog.backends.spark.bulk.placement import targets
+from tidelog.backends.spark.bulk import straight
+from tidelog.backends.spark.bulk.placement import Delivery, targets
 from tidelog.backends.spark.bulk.plan import BulkPlan
 from tidelog.backends.spark.bulk.shard import Outcome, Shard, ValuesNeeded
 from tidelog.backends.spark.bulk.shard_files import ShardFiles, given_name, sent_name, state_name
-from tidelog.backends.spark.files.reading import stored_table
+from tidelog.backends.spark.files.reading import stored_facts
+from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.ids import Ids
 from tidelog.errors import BudgetError
-from tidelog.limits import Limits
+from tidelog.limits import Budget, Limits
 
 _BATCH = 1 << 18
 _TURN = 1 << 44
@@ -61,6 +64,8 @@ class Work:
     """By delivery, for every shard the files in which its facts are; the others come through Spark."""
     files: ShardFiles | None
     limits: Limits
+    constants: int = 0
+    """About how many constants occur."""
 
     @property
     def columns(self) -> list[str]:
@@ -91,6 +96,36 @@ class Work:
                 yield from self._rows(tag, facts)
         counted = [(Report.RECEIVED, received), (Report.FACTS, received + count)]
         yield self._report(number, [*counted, *self._counts(outcome)])
+
+    def straight(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """A shard of rules that do not recur: their heads, of which some may repeat, then its report."""
+        number, budget, counted = _number(), Budget(self.limits), Counter[str]()
+        tags = {delivery.name: tag for tag, delivery in enumerate(self.plan.deliveries)}
+        try:
+            received, facts = self._gathered(number, batches)
+            for rule in self.plan.stage.rules:
+                for found in straight.heads(rule, facts, is_numeric=self.plan.is_numeric):
+                    budget.ask_time()
+                    counted[rule.key] += len(found)
+                    yield from self._rows(tags[rule.head.relation], found)
+        except (ValuesNeeded, BudgetError) as stop:
+            yield self._report(number, [_stop(stop)])
+            return
+        outcome = Outcome(rounds=1, derivations=counted)
+        told = [(Report.RECEIVED, received), (Report.FACTS, received + counted.total())]
+        yield self._report(number, [*told, *self._counts(outcome)])
+
+    def _gathered(self, number: int, batches: Iterator[pa.RecordBatch]) -> tuple[int, dict[str, Ids]]:
+        """How many facts a shard is given, and all that it has, by name; where order is asked all are integers."""
+        given = list(self._given(number, batches))
+        parts: dict[str, list[Ids]] = {name: [] for name in self.plan.arities}
+        for name, facts in (*given, *self._everywhere()):
+            parts[name].append(facts)
+        found = {name: _joined(some, self.plan.arities[name]) for name, some in parts.items()}
+        for name, column in self.plan.numeric:
+            if name in found and (found[name][:, column] & ids.TAG != ids.INTEGER).any():
+                raise ValuesNeeded
+        return sum(len(facts) for _, facts in given), found
 
     def exchange(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """One round of a shard: take what was sent to it, write what is new and what it sends, report."""
@@ -130,19 +165,23 @@ class Work:
     # -- within ------------------------------------------------------------------------------------------------------
 
     def _fresh(self, number: int) -> Shard:
-        shard = Shard(self.plan, number, self.shards, self.limits)
+        shard = Shard(self.plan, number, self.shards, self.limits, self.constants)
+        for name, facts in self._everywhere():
+            shard.know(name, facts)
+        return shard
+
+    def _everywhere(self) -> Iterator[tuple[str, Ids]]:
+        """The facts that every shard has, by name."""
         whole = self.whole if self.files is None else self.files.read("whole")
         table = pa.ipc.open_stream(whole).read_all() if isinstance(whole, bytes) else whole
         if table is not None:
             for tag, facts in self._by_tag([*table.to_batches()]):
                 name = sorted(self.plan.whole)[tag]
-                shard.know(name, facts[:, : max(self.plan.arities[name], 1)])
+                yield name, facts[:, : max(self.plan.arities[name], 1)]
         for name, addresses in self.stored.items():
             columns = [f"c{at}" for at in range(max(self.plan.arities[name], 1))]
             for address in addresses:
-                table = stored_table(address, columns)
-                shard.know(name, np.column_stack([table.column(column).to_numpy() for column in columns]))
-        return shard
+                yield name, stored_facts(address, columns)
 
     def _resumed(self, number: int) -> Shard:
         """The shard as the last round left it: from memory if this process ran that round, else from the files."""
@@ -161,26 +200,30 @@ class Work:
         return shard
 
     def _receive(self, shard: Shard, batches: Iterator[pa.RecordBatch]) -> int:
-        received = self._take(shard, _number()) if not self.round else 0
-        for tag, facts in self._by_tag(list(batches)):
+        received = 0
+        for name, facts in self._given(_number(), batches):
             received += len(facts)
-            shard.receive(*self._narrow(tag, facts))
+            shard.receive(name, facts)
         return received
 
-    def _take(self, shard: Shard, number: int) -> int:
-        """Read the facts that a shard is given, from files of relations."""
-        received = 0
-        for tag, addresses in self.delivered.items():
+    def _given(self, number: int, batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, Ids]]:
+        """The facts that are delivered to a shard, by name: in the first round those of files, then what has come."""
+        for tag, addresses in self.delivered.items() if not self.round else ():
             delivery = self.plan.deliveries[tag]
             columns = [f"c{at}" for at in range(max(self.plan.arities[delivery.name], 1))]
             for address in addresses[number]:
-                table = stored_table(address, columns)
-                facts = np.column_stack([table.column(column).to_numpy() for column in columns])
-                chosen, shards = targets(delivery, facts, self.shards)
-                facts = facts[chosen[shards == number]]
-                received += len(facts)
-                shard.receive(delivery.name, facts)
-        return received
+                facts = stored_facts(address, columns)
+                if not self._is_own(delivery, addresses):
+                    chosen, shards = targets(delivery, facts, self.shards)
+                    places = chosen[shards == number]
+                    facts = np.stack([column[places] for column in facts.T]).T
+                yield delivery.name, facts
+        for tag, facts in self._by_tag(list(batches)):
+            yield self._narrow(tag, facts)
+
+    def _is_own(self, delivery: Delivery, addresses: Sequence[Sequence[str]]) -> bool:
+        """Whether the files of a shard hold the facts that are delivered to it, and no others."""
+        return not delivery.pattern and len(set(addresses)) == self.shards
 
     def _narrow(self, tag: int, facts: Ids) -> tuple[str, Ids]:
         name = self.plan.deliveries[tag].name
@@ -257,6 +300,13 @@ def read_reports(table: pa.Table) -> Mapping[int, dict[int, int]]:
     for tag, packed in zip(table.column("tag").to_pylist(), table.column("c0").to_pylist()):
         found.setdefault(-1 - tag, {})[packed // _TURN] = packed % _TURN
     return found
+
+
+def _joined(parts: Sequence[Ids], arity: int) -> Ids:
+    """Facts of one relation together, column by column in memory."""
+    if not parts:
+        return np.empty((0, max(arity, 1)), np.int64)
+    return parts[0] if len(parts) == 1 else np.concatenate([facts.T for facts in parts], axis=1).T
 
 
 def _number() -> int:

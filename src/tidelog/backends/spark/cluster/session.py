@@ -30,9 +30,11 @@ _own: WeakSet[SparkSession] = WeakSet()
 """The sessions that were started here."""
 _QUIET_LOGS = Path(__file__).with_name("log4j2.properties")
 
-_QUICK = "-XX:TieredStopAtLevel=1"
-"""Java compiles with its cheap compiler alone. Our kernels compute, Java carries batches: its compilers together took
-25 of the 71 processor seconds of a small load (docs/scaling.md). Who has much to do in Java itself sets
+_TIERS = (("Invocation", 100_000), ("MinInvocation", 12_000), ("Compile", 300_000), ("BackEdge", 800_000))
+_QUICK = " ".join(f"-XX:Tier4{name}Threshold={number}" for name, number in _TIERS)
+"""Java compiles with its dear compiler what has run twenty times as often as it usually waits for. Our kernels compute,
+Java carries batches: its compilers together took 25 of the 71 processor seconds of a small load. Without the dear one
+a large load took twice as long in Java's tasks (docs/scaling.md). Who has much to do in Java itself sets
 `spark.driver.extraJavaOptions`, which replaces this; on a cluster Java is left as it is."""
 
 ALWAYS: Mapping[str, str] = {

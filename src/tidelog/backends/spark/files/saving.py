@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
@@ -25,8 +26,12 @@ from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.large.overlay import Overlay
 from tidelog.backends.spark.values.constants import Constants
-from tidelog.backends.spark.values.ids import Naming
+from tidelog.backends.spark.values.ids import Ids, Naming
+from tidelog.backends.spark.values.numbered import STRING, WHOLE, numbered
 from tidelog.state.far import FarRelation, StoredFar, StoredFiles, StoredRows
+
+_KINDS = {pa.string(): STRING, pa.large_string(): STRING, pa.int64(): WHOLE}
+_PLAIN = {STRING: pa.string(), WHOLE: pa.int64()}
 
 
 class SavedFiles:
@@ -114,8 +119,20 @@ class SavedFiles:
             return nothing
         if not stored.arity:
             return nothing.changed(np.zeros((1, 1), np.int64), stored.states[-1:])
-        columns = [self._constants.dictionary.encode(column) for column in stored.facts.columns]
-        return nothing.changed(self._constants.ids_of(np.column_stack(columns)), stored.states)
+        return nothing.changed(self._ids(stored.facts), stored.states)
+
+    def _ids(self, facts: pa.Table) -> Ids:
+        """Facts as ids. Strings and integers are numbered together; the driver need not know them for that."""
+        kinds = [_KINDS[column.type] for column in facts.columns if column.type in _KINDS]
+        if len(kinds) == facts.num_columns:
+            plain = pa.table(
+                [column.cast(_PLAIN[kind]) for column, kind in zip(facts.columns, kinds)], facts.column_names
+            )
+            numbers, texts = numbered(plain, kinds, self._constants.naming)
+            if self._constants.expect(texts):
+                return np.column_stack(numbers)
+        columns = [self._constants.dictionary.encode(column) for column in facts.columns]
+        return self._constants.ids_of(np.column_stack(columns))
 
     @property
     def _texts(self) -> TextFiles:

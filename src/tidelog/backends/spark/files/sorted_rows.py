@@ -2,8 +2,9 @@
 
 What      : `sorted_facts` and `sorted_texts` put together what has come for a file and sort it, `grouped` cuts tables
             into row groups; `writer` makes a Parquet file.
-Idea      : the task that writes a file has all its rows, as arrays, and sorts them at once; facts that repeat are
-            adjacent then. A file of two million facts takes about a hundred megabytes for that.
+Idea      : the task that writes a file has all its rows, as arrays, and sorts them at once with a compiled kernel
+            (backends/local/relations/row_sorting.py); facts that repeat are adjacent then. A file of two million facts
+            takes about a hundred megabytes for that.
 Invariant : of facts that repeat one stays, explicit if one of them is. A file appears when it is whole, down to the
             disk.
 Never     : no session, no relation.
@@ -23,6 +24,7 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.row_sorting import sorted_rows
 from tidelog.backends.spark.files.segments import place
 from tidelog.backends.spark.values.ids import Ids
 from tidelog.state.far import sync
@@ -33,12 +35,11 @@ ROW_GROUP = 1 << 13
 
 def sorted_facts(tables: Sequence[pa.Table], width: int) -> tuple[list[Ids], Array]:
     """The columns k0, k1, ... of tables of facts together, sorted, each fact once; and which facts are explicit."""
-    columns = [np.concatenate([table.column(f"k{at}").to_numpy() for table in tables]) for at in range(width)]
-    explicit = np.concatenate([table.column("explicit").to_numpy() for table in tables])
-    order = np.argsort(columns[-1])
-    for column in reversed(columns[:-1]):  # a third less than np.lexsort, which sorts the last column stably, too
-        order = order[np.argsort(column[order], kind="stable")]
-    columns, explicit = [column[order] for column in columns], explicit[order]
+    rows = np.empty((width + 1, sum(table.num_rows for table in tables)), np.int64)
+    for at, name in enumerate([*(f"k{at}" for at in range(width)), "explicit"]):
+        np.concatenate([table.column(name).to_numpy() for table in tables], out=rows[at], casting="unsafe")
+    *columns, flags = sorted_rows(rows)
+    explicit = flags.astype(np.bool_)
     is_new = np.ones(len(explicit), np.bool_)
     if len(is_new):
         is_new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])

@@ -92,9 +92,13 @@ class ColdRelation:
         before = self.overlay if self.overlay else Overlay(self.width)
         return replace(self, overlay=before.changed(rows, states), size=self.size + growth)
 
-    def is_ripe(self, least: int) -> bool:
-        """Whether the overlay has more facts than `least` and is worth a pass over the base."""
-        return len(self.overlay) > max(least, min(self.based // 20, _MOST_OVERLAID))
+    def is_ripe(self, least: int, most_here: int) -> bool:
+        """Whether the overlay has more facts than `least` and is worth a pass over the base.
+
+        The driver rewrites up to `most_here` facts in a moment; a job takes seconds, and waits for more changes.
+        """
+        share = 20 if self.based <= most_here else 4
+        return len(self.overlay) > max(least, min(self.based // share, _MOST_OVERLAID))
 
     def compacted(self, jobs: Jobs, store: FileStore | None) -> ColdRelation:
         """The same facts without an overlay; columns are counted anew only when there are twice as many facts."""

@@ -29,6 +29,7 @@ from tidelog.backends.spark.files.texts import TextFiles
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.ids import Ids, Naming
 from tidelog.backends.spark.values.kept_texts import KeptTexts
+from tidelog.backends.spark.values.known_ids import KnownIds
 from tidelog.errors import LawError, PipelineError
 from tidelog.language.terms import Value
 
@@ -52,7 +53,7 @@ class Constants:
         self.texts: TextFiles | KeptTexts = KeptTexts(jobs) if store is None else TextFiles(jobs, store)
         self._waiting: dict[int, str] = {}
         self._longs: Ids = np.empty(0, np.int64)
-        self._local: dict[int, int] = {}
+        self._local = KnownIds()
 
     # -- between the driver and Spark --------------------------------------------------------------------------------
 
@@ -76,10 +77,13 @@ class Constants:
                 local[chosen] = self.dictionary.encode_scalars(np.array([kind], np.int8), flat[chosen] >> 2)
         hashed = np.flatnonzero((tags == ids.STRING) | (tags == ids.OTHER))
         if hashed.size:
-            wanted = flat[hashed].tolist()
+            wanted = flat[hashed]
             self.learn()
-            self._fetch({number for number in wanted if number not in self._local})
-            local[hashed] = [self._local[number] for number in wanted]
+            found = self._local.find(wanted)
+            if (found < 0).any():
+                self._fetch(_distinct(wanted[found < 0]))
+                found = self._local.find(wanted)
+            local[hashed] = found
         return local.reshape(rows.shape)
 
     def learn(self, stored: Mapping[int, str] | None = None) -> None:
@@ -98,27 +102,34 @@ class Constants:
         hashed = np.flatnonzero(~((kinds == KIND_BOOL) | ((kinds == KIND_INT) & is_small)))
         if hashed.size:
             texts = [ids.typed_text(value) for value in self.dictionary.decode(new[hashed])]
-            own = new[hashed].tolist()
-            longs[hashed] = numbers = self._named(texts, own, dict(stored or {}))
-            self._local |= zip(numbers, own)
+            longs[hashed] = self._named(texts, new[hashed].tolist(), dict(stored or {}))
+            self._local.add(longs[hashed], new[hashed])
         self._longs = np.concatenate([self._longs, longs])
 
     def _named(self, texts: Sequence[str], own: Sequence[int], stored: dict[int, str]) -> list[int]:
         """The ids of texts that are new on the driver, under these numbers; those that are not stored will be."""
         numbers = [ids.of_text(text, self.naming) for text in texts]
         stored |= self._stored(set(numbers).difference(stored))
+        taken = self._taken(numbers)
         for at, text in enumerate(texts):
-            while not self._is_free(numbers[at], own[at], text, stored):
+            while taken.get(numbers[at], own[at]) != own[at] or not self._is_free(numbers[at], text, stored):
                 self.naming = self.naming.with_moved(text)
                 numbers[at] = self.naming.moved[text]
                 stored |= self._stored({numbers[at]}.difference(stored))
+                taken |= self._taken([numbers[at]])
+            taken[numbers[at]] = own[at]
             if numbers[at] not in stored:
                 self._waiting[numbers[at]] = text
         return numbers
 
-    def _is_free(self, number: int, own: int, text: str, stored: Mapping[int, str]) -> bool:
-        """Whether no other text has the id."""
-        return self._local.get(number, own) == own and stored.get(number, self._waiting.get(number, text)) == text
+    def _taken(self, numbers: Sequence[int]) -> dict[int, int]:
+        """Those of the ids that the driver knows, with their local numbers."""
+        local = self._local.find(np.array(numbers, np.int64)).tolist()
+        return {number: found for number, found in zip(numbers, local) if found >= 0}
+
+    def _is_free(self, number: int, text: str, stored: Mapping[int, str]) -> bool:
+        """Whether no other text that is stored, or will be, has the id."""
+        return stored.get(number, self._waiting.get(number, text)) == text
 
     def _stored(self, numbers: Iterable[int]) -> dict[int, str]:
         """The texts of these ids that are stored."""
@@ -127,15 +138,14 @@ class Constants:
             return {}
         return _mapping(self.texts.find(wanted))
 
-    def _fetch(self, numbers: set[int]) -> None:
-        """Bring the texts of these ids to the driver."""
-        if not numbers:
-            return
-        waiting = {number: self._waiting[number] for number in numbers if number in self._waiting}
-        table = self.texts.find(np.fromiter(numbers.difference(waiting), np.int64)) if self.texts else _table({})
-        if table.num_rows + len(waiting) != len(numbers):
+    def _fetch(self, numbers: Ids) -> None:
+        """Bring the texts of these ids, which are distinct, to the driver."""
+        here = {number: self._waiting[number] for number in numbers.tolist() if number in self._waiting}
+        away = numbers[~np.isin(numbers, list(here))] if here else numbers
+        table = self.texts.find(away) if self.texts else _table({})
+        if table.num_rows + len(here) != len(numbers):
             raise LawError.of("E904", "a stored fact has a constant without a text", remedy="report this")
-        more, known = _table(waiting), len(self._longs)
+        more, known = _table(here), len(self._longs)
         table = pa.concat_tables([table.cast(more.schema), more])
         own = self.dictionary.encode(_values(table.column("text")))
         if len(self.dictionary) - known != len(own):  # some were there, under numbers that have to be learnt
@@ -145,12 +155,31 @@ class Constants:
         longs = np.empty(len(own), np.int64)
         longs[own - known] = found
         self._longs = np.concatenate([self._longs, longs])
-        self._local |= zip(found.tolist(), own.tolist())
+        self._local.add(found, own)
+
+    def expect(self, texts: pa.Table) -> bool:
+        """Texts (k0 the id, text) of facts that are about to be stored: those that are not stored yet wait.
+
+        Whether all could have their ids; nothing is taken over if one could not.
+        """
+        wanted = texts.rename_columns(["id", "text"])
+        numbers = _distinct(wanted.column("id").to_numpy())
+        stored = self.texts.find(numbers) if self.texts else _table({})
+        both = wanted.join(stored.cast(_table({}).schema), "id", right_suffix=" stored", join_type="left outer")
+        differs = pc.not_equal(both.column("text"), both.column("text stored"))
+        new = both.filter(pc.is_null(differs)).select(["id", "text"])
+        waiting = _mapping(new)
+        if len(numbers) < wanted.num_rows or pc.any(differs).as_py():
+            return False
+        if any(self._waiting.get(number, text) != text for number, text in waiting.items()):
+            return False
+        self._waiting |= waiting
+        return True
 
     def renew(self, dictionary: Dictionary) -> None:
         """The driver forgets the constants that it knows; it works with another, empty dictionary from now on."""
         self.learn()
-        self.dictionary, self._longs, self._local = dictionary, np.empty(0, np.int64), {}
+        self.dictionary, self._longs, self._local = dictionary, np.empty(0, np.int64), KnownIds()
 
     # -- on Spark ----------------------------------------------------------------------------------------------------
 
@@ -206,6 +235,13 @@ class Constants:
     def close(self) -> None:
         """Free the texts that are stored."""
         self.texts.close()
+
+
+def _distinct(numbers: Ids) -> Ids:
+    ordered = np.sort(numbers)
+    is_new = np.ones(len(ordered), np.bool_)
+    is_new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[is_new]
 
 
 def _mapping(texts: pa.Table) -> dict[int, str]:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tidelog.backends.local.constants.same_texts import is_first
 from tidelog.backends.local.constants.text_hashes import leading_bits
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.spark.values import ids
@@ -36,6 +37,8 @@ NOTHING, TYPED, STRING, BOOL, FLOAT, WHOLE, UNSIGNED = (
 TEXTS = pa.schema([("k0", pa.int64()), ("text", pa.string())])
 _FEW = 256
 """Up to so many texts are hashed one by one: no kernel is loaded for them."""
+_SAMPLE = 1 << 10
+"""Values that are looked at to guess whether they repeat."""
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 
 
@@ -63,10 +66,32 @@ def numbered(table: pa.Table, kinds: Sequence[str], naming: Naming) -> tuple[lis
 def _of_texts(columns: Sequence[pa.ChunkedArray], prefix: str, naming: Naming) -> tuple[list[Ids], pa.Table]:
     """Ids of columns of strings, or of typed texts if there is no prefix."""
     joined = pa.chunked_array([chunk for column in columns for chunk in column.chunks], pa.string())
+    ends = np.cumsum([len(column) for column in columns])[:-1]
+    if prefix and _hardly_repeats(joined):
+        values = joined.combine_chunks()
+        if _are_texts(values) is None:
+            return _each_named(values, prefix, naming, ends)
     places, values = _dictionary(joined)
     numbers, texts = _named(values, prefix, naming)
     flat = np.where(places >= 0, numbers[places], MISSING) if len(numbers) else np.full(len(places), MISSING)
-    return np.split(flat, np.cumsum([len(column) for column in columns])[:-1]), texts
+    return np.split(flat, ends), texts
+
+
+def _hardly_repeats(values: pa.ChunkedArray) -> bool:
+    """Whether most of some values without nulls are distinct: then finding out which are takes longer than hashing."""
+    if len(values) <= _SAMPLE or values.null_count:
+        return False
+    places = np.arange(_SAMPLE) * (len(values) // _SAMPLE)
+    return 2 * len(values.take(pa.array(places)).unique()) > _SAMPLE
+
+
+def _each_named(values: pa.Array, prefix: str, naming: Naming, ends: Array) -> tuple[list[Ids], pa.Table]:
+    """Ids of strings, each of which is hashed, and the distinct texts."""
+    texts = pc.binary_join_element_wise(prefix, values, "") if naming.moved else values
+    numbers = _hashed(values, texts, prefix, naming)
+    chosen = is_first(values, numbers)
+    distinct = pc.binary_join_element_wise(prefix, values.filter(pa.array(chosen)), "")
+    return np.split(numbers, ends), pa.table([pa.array(numbers[chosen]), distinct], schema=TEXTS)
 
 
 def _of_scalars(column: pa.ChunkedArray, kind: str, naming: Naming) -> tuple[Ids, pa.Table]:
