@@ -55,7 +55,8 @@ class FarStore(Protocol):
     def describe(self, known: set[str]) -> tuple[dict[str, Any], list[str]]:
         """All that is needed to open the files again, with their names, and their addresses.
 
-        `known` are the names of files that were described before.
+        `known` are the names of files that were described before. A relation "is_current" if its files, with the one
+        of what has "changed" since the others were written, say all about it.
         """
 
     def restore(self, files: StoredFiles, relations: Sequence[StoredFar]) -> None:
@@ -109,7 +110,9 @@ def describe(
     known = before.said["relations"] if before is not None else {}
     for name, each in said["relations"].items():
         earlier = known.get(name)
-        if earlier is not None and _files(earlier) <= _files(each):
+        if each.pop("is_current", False):
+            each["since"] = versions[0]
+        elif earlier is not None and _files(earlier) <= _files(each):
             each["since"] = earlier["since"]
         else:
             each["since"] = versions[0 if not each.pop("overlaid") else 1]
@@ -160,11 +163,13 @@ def remove_all_but(directory: Path, names: set[str]) -> tuple[int, int]:
 
 def _sizes(said: Mapping[str, Any]) -> list[tuple[str, int]]:
     orders = [*said["texts"], *(order for each in said["relations"].values() for order in each["orders"])]
-    return [(name, size) for order in orders for _, name, _, size in order["files"]]
+    changed = [each["changed"] for each in said["relations"].values() if "changed" in each]
+    return [(name, size) for order in (*orders, *changed) for _, name, _, size in order["files"]]
 
 
 def _files(relation: Mapping[str, Any]) -> set[str]:
-    return {name for order in relation["orders"] for _, name, _, _ in order["files"]}
+    changed = [relation["changed"]] if "changed" in relation else []
+    return {name for order in (*relation["orders"], *changed) for _, name, _, _ in order["files"]}
 
 
 def _link(address: str, folder: Path) -> None:

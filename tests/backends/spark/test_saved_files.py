@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from tests.backends.spark.engines import PAGED, driver
 from tidelog import Engine
 from tidelog.backends.spark.driver.supply import DriverSupply
+from tidelog.backends.spark.files import changed_file
 from tidelog.errors import StateError, TidelogError
 from tidelog.state import reading
 from tidelog.state.failpoints import FailpointError, raising
@@ -43,8 +44,15 @@ def facts(engine: Engine) -> dict[str, set[tuple[object, ...]]]:
     return {name: {tuple((type(value), value) for value in fact) for fact in engine[name]} for name in engine.relations}
 
 
-def test_a_state_of_files_opens_on_both_backends_and_goes_on(spark: SparkSession, tmp_path: Path) -> None:
-    """Saved from Spark, continued on Spark and in process, and back: facts, flags and versions are the same."""
+@pytest.mark.parametrize("least", [changed_file._LEAST, 0])
+def test_a_state_of_files_opens_on_both_backends_and_goes_on(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, least: int
+) -> None:
+    """Saved from Spark, continued on Spark and in process, and back: facts, flags and versions are the same.
+
+    Also where every save puts what has changed into a file of its own.
+    """
+    monkeypatch.setattr(changed_file, "_LEAST", least)
     with driver(spark, {**PAGED, "written": 0}, partitions=2):  # by executors
         engine = loaded(spark)
         engine.save(tmp_path / "state")
@@ -60,6 +68,7 @@ def test_a_state_of_files_opens_on_both_backends_and_goes_on(spark: SparkSession
         opened.save(tmp_path / "state")
         second = facts(opened)
         opened.verify()
+        assert any((tmp_path / "state" / FOLDER).glob("*-changed.parquet")) == (not least)
         local = Engine.open(tmp_path / "state")
         assert facts(local) == second
         local.apply(insert={"edge": [("e", "f")]}, delete={"flag": [()]})
@@ -127,6 +136,27 @@ def test_any_reader_of_delta_tables_sees_every_fact_once_as_values(spark: SparkS
     texts = {cell["text"] for row in rows if row["relation"] == "path" for cell in row["values"]}
     assert texts == {"a", "b", "c", "d", "z"}
     assert {row["sign"] for row in rows} == {1}
+
+
+def test_a_save_that_fails_does_not_hide_what_changed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file of changes that it has written is described by the next save, which knows that more came later."""
+    monkeypatch.setattr(changed_file, "_LEAST", 0)
+    with driver(spark, OVERLAID, partitions=2):
+        engine = loaded(spark)
+        engine.save(tmp_path / "state")
+        for number in range(6):
+            engine.apply(
+                insert={"edge": [(f"n{number}", f"n{number + 1}")]}, delete={"edge": EDGES[number : number + 1]}
+            )
+            if number % 2:
+                with raising("files-written"), pytest.raises(FailpointError):
+                    engine.save(tmp_path / "state")
+            else:
+                engine.save(tmp_path / "state")
+                opened = Engine.open(tmp_path / "state", backend="spark", spark=spark)
+                assert facts(opened) == facts(engine) == facts(Engine.open(tmp_path / "state"))
 
 
 def test_forgetting_removes_the_files_that_only_old_versions_need(spark: SparkSession, tmp_path: Path) -> None:

@@ -26,11 +26,11 @@ class Capacity:
 
     relation: int = 20_000
     facts: int = 2_000_000
-    kept: int = 1_000_000
+    kept: int = 500_000
     change: int = 250_000
     overlay: int = 5_000
     written: int = 200_000
-    constants: int = 500_000
+    constants: int = 250_000
 
     @staticmethod
     def of(spark: SparkSession) -> Capacity:

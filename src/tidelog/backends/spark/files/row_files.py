@@ -2,10 +2,10 @@
 
 What      : `write_rows` has the files of a relation (segments.py) written as rows of values (state/rows.py), into
             Parquet files of a directory.
-Idea      : one task for each file of ids, without an exchange. It finds the distinct ids of its facts, goes once
-            through all texts (texts.py), keeps those that it needs, and makes the cells of distinct values; the cells
-            of facts are places among these. Joining texts with facts by Spark took an exchange of all facts for each
-            column.
+Idea      : one task for each file of ids, without an exchange. It takes a portion of its facts, finds their distinct
+            ids, looks for the texts of these, and makes the cells of distinct values; the cells of facts are places
+            among these. Texts that take little room stay in the worker from portion to portion; many are gone through
+            for every portion. Joining texts with facts by Spark took an exchange of all facts for each column.
 Invariant : the rows are those that the driver would write. The name of a file depends on the number of the file of ids
             alone, and it appears whole, so a task that runs twice writes one file.
 Never     : no fact passes through the driver, and nothing is committed here.
@@ -36,6 +36,8 @@ _PORTION = 1 << 20
 """Facts whose texts are looked for together."""
 _SCANNED = 1 << 18
 """Texts that are read at once."""
+_HELD = 128 << 20
+"""Bytes of files of texts that a worker holds: about three times as many in memory, for some ten million texts."""
 
 
 def write_rows(
@@ -45,8 +47,9 @@ def write_rows(
     addresses = tuple(file.address for file in order.files.values())
     if not addresses:
         return []
-    stored = tuple(file.address for generation in texts for file in generation.files.values())
-    task = _Rows(relation, version, target, arity, addresses, stored)
+    files = [file for generation in texts for file in generation.files.values()]
+    is_held = sum(file.size for file in files) <= _HELD
+    task = _Rows(relation, version, target, arity, addresses, tuple(file.address for file in files), is_held)
     numbers = jobs.spark.range(0, len(addresses), 1, len(addresses))
     done = jobs.run(numbers.mapInArrow(task, "name string, rows long").toArrow)
     return [(row["name"], row["rows"]) for row in done.to_pylist()]
@@ -62,6 +65,7 @@ class _Rows:
     arity: int
     addresses: tuple[str, ...]
     texts: tuple[str, ...]
+    is_held: bool
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -85,6 +89,18 @@ class _Rows:
                 flags = explicit[start : start + _GROUP]
                 yield rows_by_fact(self.relation, values.take(chosen), self.arity, self.version, PRESENT, flags)
 
+    def _stored(self) -> Iterator[pa.Table]:
+        """All texts, in tables that are sorted by id."""
+        for address in [one for one in _held if one not in self.texts]:
+            del _held[address]
+        for address in self.texts:
+            if not self.is_held:
+                yield from _scanned(address, _SCANNED)
+                continue
+            if address not in _held:
+                _held[address] = pa.concat_tables(_scanned(address, _SCANNED)).combine_chunks()
+            yield _held[address]
+
     def _texts_of(self, numbers: Ids) -> pa.Array:
         """The typed texts of distinct ids, null for those that have none."""
         tags = numbers & ids.TAG
@@ -93,14 +109,15 @@ class _Rows:
         wanted = numbers[hashed]
         found: list[Ids] = [np.empty(0, np.int64)]
         texts = [pa.chunked_array([], pa.string())]
-        for address in self.texts if len(wanted) else ():
-            for table in _scanned(address, _SCANNED):
-                known = table.column("id").to_numpy()
-                near = np.minimum(np.searchsorted(wanted, known), len(wanted) - 1)
-                is_wanted = wanted[near] == known
-                if is_wanted.any():
-                    found.append(near[is_wanted])
-                    texts.append(table.column("text").filter(pa.array(is_wanted)))
+        for table in self._stored() if len(wanted) else ():
+            known = table.column("id").to_numpy()
+            first, end = np.searchsorted(wanted, (known[0], known[-1]))
+            near = np.searchsorted(known, wanted[first : end + 1])  # both are sorted
+            near[near == len(known)] = 0
+            is_here = known[near] == wanted[first : end + 1]
+            if is_here.any():
+                found.append(first + np.flatnonzero(is_here))
+                texts.append(table.column("text").take(pa.array(near[is_here])))
         places = np.concatenate(found)
         if len(places) != len(wanted):
             raise ValueError("a stored fact has a constant without a text")
@@ -108,6 +125,10 @@ class _Rows:
         where[hashed[places]] = np.arange(len(places))
         joined = pa.chunked_array([chunk for each in texts for chunk in each.chunks], pa.string()).combine_chunks()
         return joined.take(pa.array(where, mask=where < 0))
+
+
+_held: dict[str, pa.Table] = {}
+"""Files of texts that this worker has read for the last relation, by address."""
 
 
 def _distinct(columns: Sequence[pa.ChunkedArray]) -> tuple[Array, Ids]:

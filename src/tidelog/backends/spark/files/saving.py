@@ -11,12 +11,14 @@ Never     : no commit, no version.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.files import changed_file
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.importing import imported
 from tidelog.backends.spark.files.row_files import write_rows
@@ -71,19 +73,36 @@ class SavedFiles:
 
         Texts on the driver are stored only if a file is new: what changed since is in the rows of the state, as values.
         """
+        current = self._file_changes()
         found = self._in_files()
-        if any(file.name not in known for _, segments in found.values() for file in segments.files):
+        own = {
+            name: [*segments.files, *(() if cold.filed is None else cold.filed.files)]
+            for name, (cold, segments) in found.items()
+        }
+        if any(file.name not in known for files in own.values() for file in files):
             self._constants.flush()
         texts = self._texts.generations
-        relations = {
-            name: {**segments.to_json(), "overlaid": len(cold.overlay)} for name, (cold, segments) in found.items()
-        }
+        relations: dict[str, dict[str, Any]] = {}
+        for name, (cold, segments) in found.items():
+            relations[name] = {**segments.to_json(), "overlaid": len(cold.overlay)}
+            if cold.filed is not None:
+                relations[name] |= {"changed": order_to_json(cold.filed.first), "is_current": name in current}
         files = [file for order in texts for file in order.files.values()]
-        files += [file for _, segments in found.values() for file in segments.files]
+        files += [file for several in own.values() for file in several]
         said = {"texts": [order_to_json(order) for order in texts], "relations": relations}
         if self._constants.naming.moved:
             said["moved"] = dict(self._constants.naming.moved)
         return said, [file.address for file in files]
+
+    def _file_changes(self) -> set[str]:
+        """Write the overlays that have grown much since they were last written; which ones."""
+        after = dict(self._committed.relations)
+        due = {name for name, (cold, _) in self._in_files().items() if changed_file.is_due(cold.overlay, cold.filed)}
+        for name in due:
+            written = changed_file.filed(self._files.folder, after[name].overlay, after[name].width)
+            after[name] = replace(after[name], filed=written)
+        self._committed.relations = after
+        return due
 
     def restore(self, files: StoredFiles, relations: Sequence[StoredFar]) -> None:
         """Open relations in the files of a state."""
@@ -95,9 +114,9 @@ class SavedFiles:
             for lead in segments.orders:
                 self._files.want(stored.relation, (lead,))
             rows, distinct = segments.rows, segments.distinct
-            overlay = self._overlay(stored)
-            name = stored.relation
-            after[name] = ColdRelation(name, stored.arity, segments, rows, stored.size, overlay, distinct, rows)
+            filed = self._filed(stored, files.folder)
+            overlay, name = self._overlay(stored, filed), stored.relation
+            after[name] = ColdRelation(name, stored.arity, segments, rows, stored.size, overlay, distinct, rows, filed)
         self._committed.relations = after
         self._forget()
 
@@ -112,14 +131,22 @@ class SavedFiles:
         self._forget()
         return {name: after[name].size for name in arities}
 
-    def _overlay(self, stored: StoredFar) -> Overlay:
+    def _filed(self, stored: StoredFar, folder: str) -> Segments | None:
+        """The file of what changed until a save, if there is one."""
+        if "changed" not in stored.said:
+            return None
+        order = order_of(stored.said["changed"], folder)
+        [file] = order.files.values()
+        return Segments(max(stored.arity, 1), file.rows, {0: order}, (), ())
+
+    def _overlay(self, stored: StoredFar, filed: Segments | None) -> Overlay:
         """The facts that changed since the files were written."""
-        nothing, count = Overlay(max(stored.arity, 1)), len(stored.states)
-        if not count:
-            return nothing
+        before = Overlay(max(stored.arity, 1)) if filed is None else changed_file.read(filed)
+        if not len(stored.states):
+            return before
         if not stored.arity:
-            return nothing.changed(np.zeros((1, 1), np.int64), stored.states[-1:])
-        return nothing.changed(self._ids(stored.facts), stored.states)
+            return before.changed(np.zeros((1, 1), np.int64), stored.states[-1:])
+        return before.changed(self._ids(stored.facts), stored.states)
 
     def _ids(self, facts: pa.Table) -> Ids:
         """Facts as ids. Strings and integers are numbered together; the driver need not know them for that."""

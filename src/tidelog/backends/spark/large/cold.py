@@ -46,6 +46,8 @@ class ColdRelation:
     distinct: tuple[int, ...] = ()
     measured: int = 0
     """How many facts there were when the distinct values of columns were counted."""
+    filed: Segments | None = None
+    """The file in which a state has the overlay, as it was at a save (files/changed_file.py)."""
 
     @property
     def width(self) -> int:
@@ -116,6 +118,7 @@ class ColdRelation:
             overlay=Overlay(self.width),
             measured=self.measured if self.based else self.size,
             distinct=tuple(map(max, known, fresh)),
+            filed=None,
         )
 
     def _compacted_here(self, store: FileStore) -> ColdRelation:
