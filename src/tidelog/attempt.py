@@ -99,9 +99,9 @@ class _Described:
     """Whether there is a state to save to."""
     asked: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     """What the one update inserts and deletes, if nothing else is part of the version."""
-    inserted: FactTables = field(default_factory=FactTables)
-    deleted: FactTables = field(default_factory=FactTables)
-    withdrawn: FactTables = field(default_factory=FactTables)
+    inserted: FactTables = field(init=False)
+    deleted: FactTables = field(init=False)
+    withdrawn: FactTables = field(init=False)
     kept: tuple[Frozen, Frozen, Frozen, Frozen] | None = None
     """What a save has to know."""
 

@@ -27,11 +27,11 @@ from tidelog.backends.local.joins.sweep import sweep
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.interpreting import is_interpreting
 from tidelog.backends.local.kernels.workers import ALONE, Workers
+from tidelog.backends.local.relations import steps
 from tidelog.backends.local.relations.catalogue import Catalogue
 from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, gather, union
 from tidelog.backends.local.relations.relation import Relation
-from tidelog.backends.local.relations.steps import joined
 from tidelog.backends.local.supply import ALL_HERE, Supply
 from tidelog.maintenance.prices import LOCAL_PRICES, Prices
 from tidelog.maintenance.store import BulkStore, Passing, StagesAtOnce
@@ -367,7 +367,9 @@ class LocalStore:
 
     def _restricted(self, relation: Relation, rows: Array, view: View) -> Array:
         """Those of the rows that are in the view, found in steps."""
-        return joined([relation.restrict(some, view) for some in self.catalogue.pieces(rows)])
+        if len(rows) <= steps.STEP:
+            return relation.restrict(rows, view)
+        return steps.joined([relation.restrict(some, view) for some in self.catalogue.pieces(rows)])
 
     def _preparation(self, stage: Stage) -> Preparation:
         found = self.prepared.get(id(stage))

@@ -97,8 +97,7 @@ class Catalogue:
         has_outgrown = False
         with self._latch:
             for relation in self._opened:
-                relation.commit(tidies=tidies)
-                if relation.is_untidy:
+                if relation.commit(tidies=tidies):
                     self.untidy[relation.name] = relation
                 has_outgrown |= self._note_growth(relation)
             if self.has_new:

@@ -184,21 +184,24 @@ class Relation(Arrays):
         """Take away all marks that look-ahead has left: one pass over the marks."""
         np.bitwise_and(self.marks, np.uint16(0xFFFF & ~_KEPT), out=self.marks)
 
-    def commit(self, *, tidies: bool = True) -> None:
-        """What is NOW becomes OLD; `tidies` when most rows are dead."""
+    def commit(self, *, tidies: bool = True) -> bool:
+        """What is NOW becomes OLD; `tidies` when most rows are dead, or answers that it is time for it."""
         with self.latch:
             self._settle(_NEW, 1)
-            if tidies and self.is_untidy:
+            is_untidy = self.is_untidy
+            if tidies and is_untidy:
                 self.tidy()
             self._settled = self.count
-            self._has_bare_rows = self.count != self.alive
+            self._has_bare_rows = self._settled != self.alive
             self._is_open = False
+            return is_untidy and not tidies
 
     @property
     def is_untidy(self) -> bool:
         """Between transactions: whether most rows are dead, so that it is time for `tidy`."""
-        dead = self.count - self.alive
-        return dead > _LEAST_DEAD and dead * 2 > self.count
+        count = self.count
+        dead = count - self.alive
+        return dead > _LEAST_DEAD and dead * 2 > count
 
     def rollback(self) -> None:
         """What is OLD becomes NOW again."""

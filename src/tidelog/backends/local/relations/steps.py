@@ -12,7 +12,7 @@ Never     : no step is asked for after a transaction is decided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import get_ident
 
@@ -86,11 +86,12 @@ def ranges(size: int, step: int = 0, workers: Workers = ALONE) -> Iterator[tuple
         yield start, min(start + step, size)
 
 
-def pieces(rows: Array, pause: Callable[[], None], workers: Workers = ALONE) -> Iterator[Array]:
+def pieces(rows: Array, pause: Callable[[], None], workers: Workers = ALONE) -> Iterable[Array]:
     """Some rows, cut into steps, with pauses between them."""
-    if len(rows) <= STEP:
-        yield rows
-        return
+    return (rows,) if len(rows) <= STEP else _pieces(rows, pause, workers)
+
+
+def _pieces(rows: Array, pause: Callable[[], None], workers: Workers) -> Iterator[Array]:
     for start, stop in ranges(len(rows), workers=workers):
         if start:
             pause()
