@@ -37,7 +37,7 @@ STEPS = (0, 0, 1, 2, 3, 5, 8, 20)
 """After how many steps the next update arrives."""
 
 
-def check(seed: int, strategy: str, steps: Sequence[int] = STEPS) -> int:
+def check(seed: int, strategy: str, steps: Sequence[int] = STEPS, threads: int = 1) -> int:
     """Run one case; how many updates shared a version with others."""
     case, rng = draw_case(seed), Random(seed)
     program = print_program(case.program)
@@ -46,7 +46,7 @@ def check(seed: int, strategy: str, steps: Sequence[int] = STEPS) -> int:
         is_plain = not (update["add_rules"] or update["remove_rules"])
         update["urgent"] = is_plain and rng.random() < 0.2
     twin, refused = consecutive(program, updates)
-    engine = tl.Engine(program, strategy=strategy)
+    engine = tl.Engine(program, strategy=strategy, threads=threads)
     run = Overlapped(engine, updates, [rng.choice(steps) for _ in updates[1:]])
     assert [failed(future) for future in run.futures] == refused, f"seed {seed}"
     assert facts(engine) == facts(twin), f"seed {seed}"

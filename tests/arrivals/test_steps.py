@@ -13,11 +13,14 @@ from tests.arrivals.scheduler import facts
 from tests.arrivals.test_random import check
 from tests.arrivals.test_submit import at_step, until
 from tests.differential.engines import STRATEGIES
+from tests.sharing import sharing
 from tidelog.backends.local import backend as backend_module
-from tidelog.backends.local.joins import aggregates
+from tidelog.backends.local.joins import aggregates, machine
 from tidelog.backends.local.relations import relation as relation_module
 from tidelog.backends.local.relations import room, steps
 from tidelog.maintenance.joining import StandAsideError
+from tidelog.maintenance.versions import NEW_VERSION
+from tidelog.planning.plan import Driver
 
 
 @pytest.fixture
@@ -38,6 +41,42 @@ def test_random_arrivals_in_tiny_steps(strategy: str) -> None:
     """The streams of test_random.py, where each update has many more steps to arrive at."""
     first = 50_000 + 1000 * STRATEGIES.index(strategy)
     assert sum(check(first + number, strategy, (0, 1, 3, 8, 20, 50, 90)) for number in range(4)) > 0
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_random_arrivals_while_threads_share_the_work(strategy: str) -> None:
+    """Three threads share what has four rows, and pauses fall between what they do."""
+    first = 60_000 + 1000 * STRATEGIES.index(strategy)
+    with sharing():
+        for number in range(3):
+            check(first + number, strategy, (0, 1, 3, 8, 20, 50), threads=3)
+
+
+def test_addresses_are_written_again_if_arrays_move_meanwhile() -> None:
+    """An index that is made for the second atom lets an update pass, which moves the rows of the first."""
+    engine = tl.Engine("r(x, z) :- s(x), p(x, y), q(y, z).", strategy="dred")
+    engine.apply(insert={"s": [(1,)], "p": [(1, 2)], "q": [(2, 3)]})
+    store = engine._backend.store
+    prepared = store._preparation(engine._book.schedule.stages[0].stage)
+    executable = prepared.executable(prepared.stage.rules[0], Driver.NOTHING, None, NEW_VERSION)
+    relations, moves = [store.relations[name] for name in ("p", "q")], list[int]()
+    for one in relations:
+        one._swap(_indexes={})
+
+    def move() -> None:
+        moves.append(1)
+        for one in relations:
+            one._swap(rows=one.rows.copy(), marks=one.marks.copy())
+
+    store.catalogue.pause.begin(move)
+    executable.refresh()
+    store.catalogue.pause.end()
+    assert moves
+    for segment in executable._segments:
+        for at, relation, _ in segment.uses:
+            assert segment.code[at + machine.ROWS] == relation.rows.ctypes.data
+    assert set(engine["r"]) == {(1, 3)}
 
 
 @pytest.mark.long

@@ -41,7 +41,7 @@ def found(relation: Relation, table: Array, catalogue: Catalogue) -> LocalFacts:
 
 
 def _candidates(relation: Relation, table: Array, view: View, catalogue: Catalogue) -> list[Array]:
-    return [relation.store(some, view, Mark.CANDIDATE) for some in catalogue.pieces(with_columns(table))]
+    return [relation.store(some, view, Mark.CANDIDATE) for some in catalogue.pieces(with_columns(table), shared=True)]
 
 
 def _uncovered(relation: Relation, found: list[Array], catalogue: Catalogue) -> Array:

@@ -384,7 +384,7 @@ class LocalStore:
         prepared = self._preparation(stage)
         for name, rows in driving.parts.items():
             crew = prepared.crew(name, Driver.LITERAL, matching)
-            for some in self.catalogue.pieces(rows):
+            for some in self.catalogue.pieces(rows, shared=True):
                 self.runner.run(crew, self.relations[name].table(some), phase, sink)
         blocked = calls.driven(prepared, self.relations, NOTHING, blocking, matching, self.ask_budget)
         for executable, rows in ((one, rows) for one, rows in blocked if not one.is_futile()):

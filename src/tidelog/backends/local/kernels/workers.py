@@ -93,6 +93,10 @@ class Workers:
         """Whether work on that number of rows is shared."""
         return size >= LEAST and self.threads > 1
 
+    def of(self, size: int) -> Workers:
+        """These, if work on that number of rows is shared; else one thread."""
+        return self if self.takes(size) else ALONE
+
     def run(self, tasks: Iterable[Callable[[], T]]) -> list[T]:
         """The answers of tasks, in their order; the caller works, too."""
         shift: _Shift[T] = _Shift(list(tasks))

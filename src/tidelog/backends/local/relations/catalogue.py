@@ -16,7 +16,7 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.backends.local.relations.arrays import Latch
 from tidelog.backends.local.relations.relation import Relation
-from tidelog.backends.local.relations.steps import STEP, Pause, pieces
+from tidelog.backends.local.relations.steps import Pause, pieces
 from tidelog.errors import UpdateError
 
 
@@ -46,9 +46,9 @@ class Catalogue:
             )
         return found
 
-    def pieces(self, rows: Array) -> Iterable[Array]:
-        """Rows in steps, with pauses between them; a step is as long as threads can share."""
-        return (rows,) if len(rows) <= STEP else pieces(rows, self.pause, self.workers)
+    def pieces(self, rows: Array, *, shared: bool = False) -> Iterable[Array]:
+        """Rows in steps, with pauses between them; in longer ones if what is done with them is `shared`."""
+        return pieces(rows, self.pause, self.workers if shared else ALONE)
 
     def has_touched(self, relations: Set[str]) -> bool:
         """Whether the transaction has stored or marked facts of one of the relations, or made one."""

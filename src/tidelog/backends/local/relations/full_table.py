@@ -22,9 +22,10 @@ from tidelog.backends.local.relations.steps import ranges
 def filled(rows: Array, count: int, room: int, pause: Callable[[], None], workers: Workers = ALONE) -> Array:
     """The table of the first rows, with room for that number of rows; made with pauses, which may raise."""
     slots, ahead = empty_table(room), np.empty(row_table.BLOCK, np.uint64)  # a reader may have asked
-    for start, stop in ranges(count, workers=workers):
-        if workers.takes(stop - start):
-            parts.enter_rows(workers, rows, start, stop, slots)
+    crew = workers.of(count)
+    for start, stop in ranges(count, workers=crew):
+        if crew.threads > 1:
+            parts.enter_rows(crew, rows, start, stop, slots)
         else:
             row_table.enter_all(rows, start, stop, slots, ahead)
         pause()

@@ -42,8 +42,9 @@ class Index:
         self.links = np.empty(capacity, np.int32)
         self.slots = _empty_slots(count, pause)
         self._point()
-        for start, stop in ranges(count, workers=workers):
-            link_rows(workers, np.array([self.head.ctypes.data], np.int64), rows, start, stop)
+        crew = workers.of(count)
+        for start, stop in ranges(count, workers=crew):
+            link_rows(crew, np.array([self.head.ctypes.data], np.int64), rows, start, stop)
             pause()
         if _table_size(self.keys * 9 // 8) < len(self.slots):
             self._rehash(self.keys * 9 // 8, rows, pause)  # there was room for as many keys as rows

@@ -333,10 +333,10 @@ def _link_late(index: Int, rows: Int, arity: Int, late: Array, keys: Int) -> Non
 
 
 def link_rows(workers: Workers, heads: Array, rows: Array, start: int, stop: int) -> None:
-    """Link a range of stored rows into indexes, given by the addresses of their heads."""
+    """Link a range of stored rows into indexes, given by the addresses of their heads, by all the workers."""
     address, arity, parts = rows.ctypes.data, rows.shape[1], -(-workers.threads // max(len(heads), 1))
     lates, tasks = [], []
-    if not workers.takes(stop - start):
+    if workers.threads == 1:
         for head in heads.tolist():
             hashing.link_all(head, address, arity, start, stop)
         return

@@ -81,7 +81,7 @@ class Relation(Arrays):
             self._swap(_indexes={}, _is_behind=True, _is_torn=True)
             arrays = self.rows, base, self.marks, slots, self._journal, self.journalled
             stored = parts.store_rows(self._workers, np.ascontiguousarray(table), *arrays, care, want, add)
-            parts.link_rows(self._workers, heads, self.rows, base, base + stored.new)
+            parts.link_rows(self._workers.of(stored.new), heads, self.rows, base, base + stored.new)
             parts.count_rows(self._counters, stored.new, stored.journalled)
             self._swap(_slots=slots, _is_behind=False, _indexes=indexes, _is_torn=False)
         return stored.found
@@ -149,13 +149,19 @@ class Relation(Arrays):
         )
         return found[:hits]
 
-    def table(self, chosen: Array) -> Array:
+    def table(self, chosen: Array, pause: Callable[[], None] = never) -> Array:
         """The chosen rows as a table, in any order; neighbours, as a round finds them, are not copied."""
         if len(chosen) > _MANY:
             first = int(chosen.min())
             if int(chosen.max()) - first + 1 == len(chosen):
                 return self.rows[first : first + len(chosen)]
-        return self.rows.take(chosen, axis=0)
+        return self._taken(chosen, pause)
+
+    def _taken(self, chosen: Array, pause: Callable[[], None]) -> Array:
+        """The chosen rows, copied in steps."""
+        if len(chosen) <= _MANY:
+            return self.rows.take(chosen, axis=0)
+        return joined([self.rows.take(some, axis=0) for some in pieces(chosen, pause)])
 
     def frozen(self, chosen: Array) -> Array:
         """The chosen rows in a table that outlives this transaction.
@@ -163,8 +169,8 @@ class Relation(Arrays):
         They are copied only if a view would keep many rows in memory that are not chosen.
         """
         if 2 * len(chosen) > self.count:
-            return self.table(chosen)
-        return joined([self.rows.take(some, axis=0) for some in pieces(chosen, self._pause)])
+            return self.table(chosen, self._pause)
+        return self._taken(chosen, self._pause)
 
     def select(self, view: View) -> Array:
         """All rows in the view."""

@@ -34,10 +34,11 @@ def grown(array: Array, capacity: int, pause: Callable[[], None] = never, worker
     if len(array) >= capacity:
         return array
     larger = np.zeros((capacity, *array.shape[1:]), array.dtype)
-    for start, stop in ranges(len(array), COPIED, workers):
-        if workers.takes(stop - start):
-            parts = sharing.ranges(stop - start, workers.threads)
-            workers.run([partial(_copy, array, larger, start + first, start + last) for first, last in parts])
+    crew = workers.of(len(array))
+    for start, stop in ranges(len(array), COPIED, crew):
+        if crew.threads > 1:
+            parts = sharing.ranges(stop - start, crew.threads)
+            crew.run([partial(_copy, array, larger, start + first, start + last) for first, last in parts])
         else:
             _copy(array, larger, start, stop)
         pause()

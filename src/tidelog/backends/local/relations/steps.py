@@ -21,10 +21,15 @@ import numpy as np
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
 
-STEP = 1 << 17
-"""How many rows a step takes: to enter one into a table that is larger than the cache takes about 30 ns, so 4 ms."""
-COPIED = 1 << 20
-"""How many are copied or filled in a step, at 4 to 8 bytes each: 4 ms, if the memory is touched for the first time."""
+STEP = 1 << 16
+"""How many rows a step takes: to enter one into a table that is larger than the cache takes about 30 ns, to find its
+group up to 150 ns; so 2 to 10 ms."""
+COPIED = 1 << 18
+"""How many are copied or filled in a step, at 4 to 8 bytes each: 1 ms, if the memory is touched for the first time; on
+a machine that is short of memory 25 ms were seen."""
+_SHARED = 4
+"""What several threads build is built in steps of this part of the least work that is worth sharing: starting threads
+for a step takes 0.1 ms, the step 5 ms."""
 
 
 def never() -> None:
@@ -76,26 +81,27 @@ class Pause:
 
 
 def ranges(size: int, step: int = 0, workers: Workers = ALONE) -> Iterator[tuple[int, int]]:
-    """The range of `size` rows, cut into steps: as long ones as the threads share, then short ones."""
-    begun, step = 0, step or STEP
-    while workers.takes(size - begun):
-        last = min(begun + max(step, workers.least), size)
-        yield begun, last
-        begun = last
-    for start in range(begun, size, step):
+    """The range of `size` rows, cut into steps; longer ones if several threads work on each."""
+    step = step or STEP
+    if workers.threads > 1:
+        step = max(step, workers.least // _SHARED)
+    for start in range(0, size, step):
         yield start, min(start + step, size)
 
 
 def pieces(rows: Array, pause: Callable[[], None], workers: Workers = ALONE) -> Iterable[Array]:
-    """Some rows, cut into steps, with pauses between them."""
+    """Some rows, cut into steps, with pauses between them; into as large ones as the workers share, if they do."""
     return (rows,) if len(rows) <= STEP else _pieces(rows, pause, workers)
 
 
 def _pieces(rows: Array, pause: Callable[[], None], workers: Workers) -> Iterator[Array]:
-    for start, stop in ranges(len(rows), workers=workers):
+    start = 0
+    while start < len(rows):
         if start:
             pause()
+        stop = start + (workers.least if workers.takes(len(rows) - start) else STEP)
         yield rows[start:stop]
+        start = stop
 
 
 def joined(parts: list[Array]) -> Array:
