@@ -46,7 +46,7 @@ def _candidates(relation: Relation, table: Array, view: View, catalogue: Catalog
 
 def _uncovered(relation: Relation, found: list[Array], catalogue: Catalogue) -> Array:
     """The rows found, which are candidates no longer."""
-    rows = joined(found)
+    rows = joined(found, catalogue.pause)
     for some in catalogue.pieces(rows):
         relation.mark(some, NO_MARKS, Mark.CANDIDATE)
     return rows

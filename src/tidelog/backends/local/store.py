@@ -27,7 +27,6 @@ from tidelog.backends.local.joins.sweep import sweep
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.interpreting import is_interpreting
 from tidelog.backends.local.kernels.workers import ALONE, Workers
-from tidelog.backends.local.relations import steps
 from tidelog.backends.local.relations.catalogue import Catalogue
 from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, gather, union
@@ -188,8 +187,7 @@ class LocalStore:
         """The given facts that are in the view."""
         if not facts:
             return NOTHING
-        found = {name: self._restricted(self.relations[name], rows, view) for name, rows in facts.parts.items()}
-        return LocalFacts(found)
+        return LocalFacts({name: self.relations[name].restrict(rows, view) for name, rows in facts.parts.items()})
 
     def select(self, relations: Iterable[str], view: View) -> LocalFacts:
         """Every stored fact of the relations that is in the view."""
@@ -204,7 +202,7 @@ class LocalStore:
         for name in relations:
             relation = self.relations.get(name)
             if relation is not None and relation.journalled and (not view.want & _OLD or relation.alive):
-                found[name] = self._restricted(relation, relation.journal, view)
+                found[name] = relation.restrict(relation.journal, view)
         return LocalFacts(found)
 
     def mark(self, facts: LocalFacts, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
@@ -364,12 +362,6 @@ class LocalStore:
         return come, gone
 
     # -- within ----------------------------------------------------------------------------------------------------
-
-    def _restricted(self, relation: Relation, rows: Array, view: View) -> Array:
-        """Those of the rows that are in the view, found in steps."""
-        if len(rows) <= steps.STEP:
-            return relation.restrict(rows, view)
-        return steps.joined([relation.restrict(some, view) for some in self.catalogue.pieces(rows)])
 
     def _preparation(self, stage: Stage) -> Preparation:
         found = self.prepared.get(id(stage))

@@ -117,6 +117,8 @@ class Groups:
         result, lacking = relation(rule.relation, rule.group + 1), relation(rule.lacking, rule.group)
         if changed is None:
             return NOTHING, NOTHING, 0
+        if len(changed) == 1:
+            return self._regroup(rule, changed, body, (result, lacking), against, keeps)
         come, gone, groups = [], [], 0
         for part in filter(len, _parts(body, changed, rule.group, self._pause)):
             inserted, deleted, touched = self._regroup(rule, part, body, (result, lacking), against, keeps)
@@ -358,7 +360,7 @@ def _parts(body: Relation, changed: Array, width: int, pause: Callable[[], None]
     """Changed facts in parts, so that all of one group are in one part, and a part takes some milliseconds."""
     each = body.count // body.distinct(0) if body.distinct(0) else 1
     number = min((len(changed) + min(len(changed) * each, body.count)) // _PART + 1, _MOST_PARTS)
-    if number == 1 or not width or len(changed) == 1:
+    if number == 1 or not width:
         yield changed
         return
     parts: list[list[Array]] = [[] for _ in range(number)]

@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Array
-from tidelog.backends.local.relations import parts, relation_kernels, row_table
+from tidelog.backends.local.relations import parts, relation_kernels, row_table, steps
 from tidelog.backends.local.relations.arrays import Arrays
 from tidelog.backends.local.relations.room import LEAST_ROWS
 from tidelog.backends.local.relations.steps import joined, never, pieces, ranges
@@ -140,7 +140,9 @@ class Relation(Arrays):
         self._counters[relation_kernels.ALIVE] += more
 
     def restrict(self, chosen: Array, view: View, add: Mark = NO_MARKS) -> Array:
-        """Those of the chosen rows that are in the view; they get the marks."""
+        """Those of the chosen rows that are in the view, found in steps; they get the marks."""
+        if len(chosen) > steps.STEP:
+            return joined([self.restrict(some, view, add) for some in pieces(chosen, self._pause)], self._pause)
         if add:
             self._reserve_journal(len(chosen))
         found = np.empty(len(chosen), np.int32)
@@ -161,7 +163,7 @@ class Relation(Arrays):
         """The chosen rows, copied in steps."""
         if len(chosen) <= _MANY:
             return self.rows.take(chosen, axis=0)
-        return joined([self.rows.take(some, axis=0) for some in pieces(chosen, pause)])
+        return joined([self.rows.take(some, axis=0) for some in pieces(chosen, pause)], pause)
 
     def frozen(self, chosen: Array) -> Array:
         """The chosen rows in a table that outlives this transaction.

@@ -104,9 +104,17 @@ def _pieces(rows: Array, pause: Callable[[], None], workers: Workers) -> Iterato
         start = stop
 
 
-def joined(parts: list[Array]) -> Array:
-    """What was done in steps, as one array."""
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+def joined(parts: list[Array], pause: Callable[[], None] = never) -> Array:
+    """What was done in steps, as one array, which is filled in steps: its memory is touched for the first time."""
+    if len(parts) == 1:
+        return parts[0]
+    made: Array = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
+    start = 0
+    for part in parts:
+        made[start : start + len(part)] = part
+        start += len(part)
+        pause()
+    return made
 
 
 def full(size: int, value: int, dtype: type, pause: Callable[[], None] = never) -> Array:
