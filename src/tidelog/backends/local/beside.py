@@ -21,7 +21,7 @@ from tidelog.backends.local.store import LocalStore
 
 def is_apart(store: LocalStore, relations: Set[str]) -> bool:
     """Whether the open transaction has touched none of the relations, made none, and counted nothing."""
-    return not store.catalogue.has_touched(relations) and not store.counted.has_changed
+    return not (store.catalogue.has_touched(relations) or _is_storing(store, relations) or store.counted.has_changed)
 
 
 def can_make_way(store: LocalStore, relations: Set[str]) -> bool:
@@ -29,8 +29,13 @@ def can_make_way(store: LocalStore, relations: Set[str]) -> bool:
 
     It has made none of them, is not in the middle of a step that stores facts there, and has counted nothing.
     """
-    is_storing = any(one.is_storing for name, one in store.relations.items() if name in relations)
-    return not is_storing and not store.catalogue.has_made(relations) and not store.counted.has_changed
+    made = store.catalogue.has_made(relations)
+    return not (made or _is_storing(store, relations) or store.counted.has_changed)
+
+
+def _is_storing(store: LocalStore, relations: Set[str]) -> bool:
+    """Whether arrays of one of the relations are being made, which would lack what another transaction stores."""
+    return any(one.is_storing for name, one in store.relations.items() if name in relations)
 
 
 @contextmanager

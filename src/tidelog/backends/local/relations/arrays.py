@@ -14,10 +14,10 @@ A relation without columns is stored with one column that is always 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import RLock
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +32,6 @@ from tidelog.errors import BudgetError
 
 _MOST_ROWS = 2**31 - 1
 
-Latch: TypeAlias = AbstractContextManager[bool]
-"""What a writer holds while arrays change, and a reader of another thread while it reads them: an `RLock`."""
-
 
 class Arrays:
     """The arrays of one relation."""
@@ -44,12 +41,13 @@ class Arrays:
         name: str,
         arity: int,
         opened: list[Any] | None = None,
-        latch: Latch | None = None,
+        latch: RLock | None = None,
         pause: Pause | None = None,
         workers: Workers = ALONE,
     ) -> None:
         self.name, self.arity, self._workers = name, arity, workers
-        self._opened, self.latch, self._pause = opened, latch or RLock(), pause or Pause()
+        self._opened, self.latch = opened, latch or RLock()
+        self._pause = pause or Pause(self.latch)
         self._is_open = self._is_torn = False
         self.epoch = self._settled = self._roomy_until = 0
         self._counters = np.zeros(relation_kernels.COUNTERS, np.int64)
@@ -113,18 +111,20 @@ class Arrays:
 
     def enter_rows(self) -> None:
         """Enter rows that were appended into the table of full rows, if there are any."""
-        with self.latch:
+        with self._building():
             if self._is_behind:
                 slots = filled(self.rows, self.count, self.count, self._pause, self._workers)
-                self._swap(_slots=slots, _is_behind=False)
+                with self.latch:
+                    self._swap(_slots=slots, _is_behind=False)
 
     def index(self, columns: tuple[int, ...]) -> Index:
         """The index on some columns; it is built when it is first asked for and kept from then on."""
         found = self._indexes.get(columns)
         if found is None:
-            with self.latch:
+            with self._building():
                 found = Index(columns, self.rows, self.count, len(self.marks), self._pause, self._workers)
-                self._swap(_indexes={**self._indexes, columns: found})
+                with self.latch:
+                    self._swap(_indexes={**self._indexes, columns: found})
         return found
 
     def has_index(self, columns: tuple[int, ...]) -> bool:
@@ -138,23 +138,38 @@ class Arrays:
 
     def room(self, more: int) -> Array:
         """Space behind the stored rows and those that wait there: `more` rows that wait may be written into it."""
-        with self.latch:
-            self._reserve_journal(self.waiting + more)
+        self._reserve_journal(self.waiting + more)
+        with self._building():
             rows, marks = self._roomy(self.waiting + more)
             if rows is not self.rows:
                 indexes = {columns: self._roomier(one, 0, rows) for columns, one in self._indexes.items()}
-                self._swap(rows=rows, marks=marks, _indexes=indexes)
+                with self.latch:
+                    self._swap(rows=rows, marks=marks, _indexes=indexes)
         return self.rows[self.count + self.waiting :]
 
     def _reserve(self, more: int) -> None:
         """Make room for `more` further rows everywhere."""
-        if self.count + more > self._roomy_until or self._is_behind:
-            self._is_growing = True
-            try:
+        if not self._has_room(more):
+            with self._building():
                 self._grow(more)
-            finally:
-                self._is_growing = False
         self._reserve_journal(more)
+
+    def _has_room(self, more: int) -> bool:
+        return self.count + more <= self._roomy_until and not self._is_behind
+
+    @contextmanager
+    def _building(self) -> Iterator[None]:
+        """While arrays are made aside. Readers go on beside the thread that writes, and what arrives keeps off here."""
+        if not self._pause.is_mine:
+            with self.latch:
+                yield
+            return
+        before = self._is_growing
+        try:
+            self._is_growing = True
+            yield
+        finally:
+            self._is_growing = before
 
     def _grow(self, more: int) -> None:
         needed, slots = self.count + more, self.slots
@@ -167,10 +182,11 @@ class Arrays:
             roomier = self._roomier(one, more, rows)
             if roomier is not one:
                 indexes = {**indexes, columns: roomier}
-        if indexes is not self._indexes or slots is not self.slots or marks is not self.marks:
-            self._swap(rows=rows, marks=marks, _slots=slots, _indexes=indexes)
-        until = min([len(marks), *(self.count + one.spare for one in indexes.values())])
-        self._roomy_until = min(until, len(slots) // 2) if is_roomy else needed
+        with self.latch:  # an index that a reader has made meanwhile is given up
+            if indexes is not self._indexes or slots is not self.slots or marks is not self.marks:
+                self._swap(rows=rows, marks=marks, _slots=slots, _indexes=indexes)
+            until = min([len(marks), *(self.count + one.spare for one in indexes.values())])
+            self._roomy_until = min(until, len(slots) // 2) if is_roomy else needed
 
     def _roomy(self, more: int) -> tuple[Array, Array]:
         """Rows and marks with room for `more` further rows."""

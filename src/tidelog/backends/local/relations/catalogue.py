@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
+from threading import RLock
 
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
-from tidelog.backends.local.relations.arrays import Latch
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.backends.local.relations.steps import Pause, pieces
 from tidelog.errors import UpdateError
@@ -23,8 +23,8 @@ from tidelog.errors import UpdateError
 class Catalogue:
     """Relations by name."""
 
-    def __init__(self, latch: Latch, workers: Workers = ALONE) -> None:
-        self._latch, self.workers, self.pause = latch, workers, Pause()
+    def __init__(self, latch: RLock, workers: Workers = ALONE) -> None:
+        self._latch, self.workers, self.pause = latch, workers, Pause(latch)
         self._opened: list[Relation] = []
         self.relations: dict[str, Relation] = {}
         self.published: dict[str, Relation] = {}

@@ -55,6 +55,8 @@ class Relation(Arrays):
             if outside & added and self._workers.takes(size):
                 return self._by_parts(table, view.care, view.want, added)
             return self._found(table, view, slots, self._ahead, added)
+        if not self._has_room(size):
+            self._reserve(size)  # before the latch is held, so that readers need not wait for it
         with self.latch:
             self._reserve(size)
             only_new = not self._has_bare_rows and bool(outside & _NOW) and bool(outside & added)
@@ -108,8 +110,7 @@ class Relation(Arrays):
         `baring` says that it may take the last mark of presence (NOW or NEXT) from a row.
         """
         if not view.want:
-            with self.latch:
-                self._reserve(room)
+            self._reserve(room)
         slots = self.slots
         self._reserve_journal(given + room)
         self._has_bare_rows |= baring

@@ -6,7 +6,8 @@ Idea      : an update that arrives is looked at between two steps, so no step ma
             built aside, so that it can be given up between two steps. A step that several threads share is longer: as
             long as makes sharing worth it (kernels/workers.py).
 Invariant : only the thread that writes is asked, and never while other threads work for it. A reader of another thread
-            that builds a table does so in one go, because what has arrived is not its business.
+            that builds a table does so in one go, because what has arrived is not its business. Nobody is asked while
+            the thread holds the latch: the answer may take long, and readers would wait for it.
 Never     : no step is asked for after a transaction is decided.
 """
 
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from threading import get_ident
+from threading import RLock, get_ident
 
 import numpy as np
 
@@ -39,7 +40,8 @@ def never() -> None:
 class Pause:
     """What the thread that writes asks between two steps."""
 
-    def __init__(self) -> None:
+    def __init__(self, latch: RLock | None = None) -> None:
+        self._latch = latch or RLock()
         self._ask: Callable[[], None] = never
         self._thread = 0
         self._is_held = False
@@ -74,9 +76,16 @@ class Pause:
         """Nobody is asked any more."""
         self._ask = never
 
+    @property
+    def is_mine(self) -> bool:
+        """Whether this is the thread that is asked, and it holds no latch."""
+        if self._ask is never or get_ident() != self._thread:
+            return False
+        return not self._latch._is_owned()  # type: ignore[attr-defined]  # as conditions of the standard library ask it
+
     def __call__(self) -> None:
         """Ask, if this is the thread that writes."""
-        if self._ask is not never and get_ident() == self._thread:
+        if self._ask is not never and self.is_mine:
             self._ask()
 
 
