@@ -296,6 +296,7 @@ class SparkStore:
 
     def forget(self) -> None:
         """Between transactions: nothing is large, and the driver keeps only what Spark does not have."""
+        self.supply.is_spoiled = True  # until everything is there again: an interrupt may fall anywhere
         self.large.release()
         self.near.clear()
         if self._has_too_many_constants:

@@ -66,10 +66,12 @@ class DriverSupply:
         self.estimates = _Estimates(self._source, Sizes(store.relations))
 
     def reset(self) -> None:
-        """Begin anew with an empty store: only what is at hand is stored."""
-        self._pages, self._ladders, self.is_spoiled = Pages(), {}, False
+        """Begin anew with an empty store: only what is at hand is stored. An interrupt leaves the store spoiled."""
+        self.is_spoiled = True
+        self._pages, self._ladders = Pages(), {}
         for brought in self._source.at_hand():
             self._place(brought)
+        self.is_spoiled = False
 
     # -- what a local store asks ---------------------------------------------------------------------------------------
 
@@ -122,17 +124,18 @@ class DriverSupply:
 
     def bring(self, look_ups: LookUps) -> None:
         """Fetch the facts with these keys, all together, as far as they are not in the store."""
+        spoiled, self.is_spoiled = self.is_spoiled, True  # pages name keys from here on whose facts are yet to come
         try:
             wanted = [found for key, keys in look_ups.items() if (found := self._wanted(*key, keys))]
         except TooLargeError:
             for name, _ in look_ups:
                 self._pages.forget(name)
+            self.is_spoiled = spoiled
             raise
         if wanted:
-            spoiled, self.is_spoiled = self.is_spoiled, True
             for brought in self._source.fetch(wanted):
                 self._place(brought)
-            self.is_spoiled = spoiled
+        self.is_spoiled = spoiled
 
     def _wanted(self, name: str, columns: tuple[int, ...], keys: Array) -> Wanted | None:
         """What has to be fetched for a look-up."""
