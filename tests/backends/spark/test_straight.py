@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tidelog.backends.spark.bulk import straight
 from tidelog.backends.spark.bulk.shard_rules import over_ids
 from tidelog.backends.spark.bulk.straight import heads, is_straight
 from tidelog.backends.spark.values import ids
@@ -21,8 +22,9 @@ STRAIGHT = [
     "h(x, w) :- p(x, y), q(y, z), p(z, w), x != w.",
     "h(y) :- p(y, y).",
     "h(x, y) :- p(x, y), q(x, y).",
-    "h(x) :- p(x, 2), q(x, _).",
-    "h(x, y) :- p(x, y), x > y, y >= 1, q(y, _), 2 < 3.",
+    "h(x) :- p(x, 2), q(x, 3).",
+    "h(x, y) :- p(x, y), x > y, y >= 1, q(y, x), 2 < 3.",
+    "h(x) :- p(x, y), y > 1.",
     "h(x, y) :- p(x, y), x = y.",
 ]
 OTHERS = [
@@ -33,6 +35,9 @@ OTHERS = [
     "h(z) :- p(x, y), z = x + y.",
     "h(1) :- p(1, 2).",
     "h(x, z) :- p(x, y), z = y.",
+    "h(x) :- p(x, 2), q(x, _).",
+    "h(x) :- p(x, y), q(y, z), z > 1.",
+    "h(y) :- p(x, y), q(z, y), x != z.",
 ]
 
 
@@ -55,12 +60,33 @@ def test_heads_are_those_of_all_combinations(text: str, seed: int) -> None:
     assert sorted(found) == sorted(_by_trying(plain, facts))
 
 
+@pytest.mark.parametrize("text", STRAIGHT)
+def test_a_portion_of_any_size_gives_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Facts and matches are cut into portions wherever it may be, in the middle of a key, too."""
+    monkeypatch.setattr(straight, "_PORTION", 2)
+    for seed in range(3):
+        test_heads_are_those_of_all_combinations(text, seed)
+
+
+def test_a_hub_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand facts join with a thousand through one constant: a million heads come a few thousand at a time."""
+    monkeypatch.setattr(straight, "_PORTION", 1 << 12)
+    rules = over_ids(_stage("h(x, z) :- p(x, y), q(y, z)."))
+    assert rules is not None
+    number = np.arange(1_000, dtype=np.int64) << 2 | ids.INTEGER
+    hub = np.full(1_000, 7 << 2 | ids.INTEGER)
+    facts = {"p": np.stack([number, hub]).T, "q": np.stack([hub, number]).T}
+    sizes = [len(part) for part in heads(rules.rules[0], facts, is_numeric=rules.is_numeric)]
+    assert sum(sizes) == 1_000_000
+    assert max(sizes) <= (1 << 12) + 1_000
+
+
 SIZES = (("p", 14), ("q", 11))
 
 
 @pytest.mark.parametrize("text", OTHERS)
 def test_what_is_not_straight_is_told(text: str) -> None:
-    """Recursion, products, negation and arithmetic are for the store."""
+    """Recursion, products, negation, arithmetic, and what one witness is enough for, are for the store."""
     assert not is_straight(_stage(text))
 
 

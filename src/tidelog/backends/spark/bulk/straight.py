@@ -15,8 +15,10 @@ Never     : no Spark, and no fact is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from functools import cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -27,7 +29,8 @@ from tidelog.language.terms import Atom, Call, Comparison, Constant, Term, Varia
 from tidelog.planning.lowered import LoweredRule, Stage
 
 _PORTION = 1 << 19
-"""Facts of the first atom that are joined at once."""
+"""Facts of the first atom that are joined at once, and about how many instances a join gives at once: a hub, with which
+many facts join, must not fill the memory of a task."""
 _ORDERS: Mapping[str, Callable[[Ids, Ids], Array]] = {
     "=": np.equal,
     "!=": np.not_equal,
@@ -42,7 +45,10 @@ Bindings = dict[Variable, Ids]
 
 
 def is_straight(stage: Stage) -> bool:
-    """Whether no rule of a stage recurs, computes, negates, or joins facts that share nothing."""
+    """Whether no rule of a stage recurs, computes, negates, joins facts that share nothing, or needs a witness only.
+
+    `h(x) :- p(x, y), q(y, z), z > 5` needs one z for each y, which a store knows to stop at; columns would try all.
+    """
     return bool(stage.rules) and all(_is_straight(rule, stage.relations) for rule in stage.rules)
 
 
@@ -52,6 +58,8 @@ def _is_straight(rule: LoweredRule, own: frozenset[str]) -> bool:
     sides = (side for one in compared for side in (one.left, one.right))
     bound = {variable for atom in atoms for variable in variables(atom)}
     used = {variable for part in compared for variable in variables(part)}.union(variables(rule.head))
+    places = Counter(variable for atom in atoms for variable in set(variables(atom)))
+    kept = set(variables(rule.head))
     return (
         len(atoms) + len(compared) == len(rule.body)
         and all(set(variables(atom)) and atom.relation not in own for atom in atoms)
@@ -59,6 +67,7 @@ def _is_straight(rule: LoweredRule, own: frozenset[str]) -> bool:
         and bool(rule.head.terms)
         and used <= bound
         and not any(isinstance(term, Call) for term in (*rule.head.terms, *sides))
+        and (len(atoms) == 1 or all(count > 1 or variable in kept for variable, count in places.items()))
         and len(_in_turn(atoms)) == len(atoms) > 0
     )
 
@@ -84,16 +93,18 @@ def heads(rule: LoweredRule, facts: Mapping[str, Ids], *, is_numeric: bool) -> I
     chosen, *others = _in_turn([atoms[first], *atoms[:first], *atoms[first + 1 :]])
     named = cache(lambda term: _id(term, is_numeric))
     tables = [_matching(atom, facts[atom.relation], named) for atom in (chosen, *others)]
-    indexes: dict[int, tuple[Ids, Ids | None]] = {}
+    bound, joins = set(tables[0]), []
+    for table in tables[1:]:
+        joins.append(_Join(table, bound))
+        bound |= table.keys()
     for start in range(0, _size(tables[0]), _PORTION):
-        found = {variable: column[start : start + _PORTION] for variable, column in tables[0].items()}
-        for number, table in enumerate(tables[1:]):
-            found = _joined(found, table, indexes, number)
-        found = _compared(found, compared, named)
-        count = _size(found)
-        if count:
-            terms = rule.head.terms
-            yield np.stack([found[one] if isinstance(one, Variable) else np.full(count, named(one)) for one in terms]).T
+        portion = {variable: column[start : start + _PORTION] for variable, column in tables[0].items()}
+        for instances in _instances(portion, joins):
+            found = _compared(instances, compared, named)
+            count, terms = _size(found), rule.head.terms
+            if count:
+                columns = [found[one] if isinstance(one, Variable) else np.full(count, named(one)) for one in terms]
+                yield np.stack(columns).T
 
 
 def _size(found: Bindings) -> int:
@@ -121,25 +132,49 @@ def _matching(atom: Atom, facts: Ids, named: Callable[[Term], int]) -> Bindings:
     return found if is_wanted is None else {term: column[is_wanted] for term, column in found.items()}
 
 
-def _joined(found: Bindings, table: Bindings, indexes: dict[int, tuple[Ids, Ids | None]], number: int) -> Bindings:
-    """Bindings joined with the facts of a further atom, sorted by the first variable that they share."""
-    shared = [variable for variable in table if variable in found]
-    if number not in indexes:
-        column = table[shared[0]]
-        order = None if (column[1:] >= column[:-1]).all() else np.argsort(column)
-        indexes[number] = (column if order is None else column[order]), order
-    keys, order = indexes[number]
-    first = np.searchsorted(keys, found[shared[0]], "left")
-    counts = np.searchsorted(keys, found[shared[0]], "right") - first
-    whose = np.repeat(np.arange(len(counts)), counts)
-    places = np.arange(len(whose)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
-    if order is not None:
-        places = order[places]
-    for variable in shared[1:]:
-        same = found[variable][whose] == table[variable][places]
-        whose, places = whose[same], places[same]
-    joined = {variable: column[whose] for variable, column in found.items()}
-    return joined | {variable: column[places] for variable, column in table.items() if variable not in found}
+class _Join:
+    """The facts of an atom, sorted by the first variable that it shares with those before it."""
+
+    def __init__(self, table: Bindings, bound: Set[Variable]) -> None:
+        self._table = table
+        self._by, *self._also = (variable for variable in table if variable in bound)
+        column = table[self._by]
+        self._order = None if (column[1:] >= column[:-1]).all() else np.argsort(column)
+        self._keys = column if self._order is None else column[self._order]
+
+    def joined(self, found: Bindings) -> Iterator[Bindings]:
+        """The bindings with those of the atom, some at a time."""
+        first = np.searchsorted(self._keys, found[self._by], "left")
+        counts = np.searchsorted(self._keys, found[self._by], "right") - first
+        for start, stop in _ranges(counts):
+            yield self._joined(found, np.arange(start, stop), first[start:stop], counts[start:stop])
+
+    def _joined(self, found: Bindings, whose: Ids, first: Ids, counts: Ids) -> Bindings:
+        whose = np.repeat(whose, counts)
+        places = np.arange(len(whose)) + np.repeat(first - (np.cumsum(counts) - counts), counts)
+        if self._order is not None:
+            places = self._order[places]
+        for variable in self._also:
+            same = found[variable][whose] == self._table[variable][places]
+            whose, places = whose[same], places[same]
+        joined = {variable: column[whose] for variable, column in found.items()}
+        return joined | {variable: column[places] for variable, column in self._table.items() if variable not in found}
+
+
+def _ranges(counts: Ids) -> Iterator[tuple[int, int]]:
+    """Facts by place, so many at a time that they have about a portion of matches; one with more is alone."""
+    ends = np.cumsum(counts)
+    cuts = np.searchsorted(ends, np.arange(_PORTION, ends[-1] if len(ends) else 0, _PORTION), "left")
+    return pairwise(np.unique(np.concatenate([[0], cuts, cuts + 1, [len(counts)]])).tolist())
+
+
+def _instances(found: Bindings, joins: Sequence[_Join]) -> Iterator[Bindings]:
+    """The bindings joined with one atom after the other."""
+    if not joins:
+        yield found
+        return
+    for some in joins[0].joined(found):
+        yield from _instances(some, joins[1:])
 
 
 def _compared(found: Bindings, comparisons: Sequence[Comparison], named: Callable[[Term], int]) -> Bindings:
