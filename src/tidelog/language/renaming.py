@@ -1,14 +1,14 @@
-"""Give the variables of a rule other names, or put terms in their place.
+"""Give the variables of a rule other names, put terms in their place, or others in the place of atoms.
 
-What      : one walk over terms and literals that rebuilds them with renamed variables. A variable's new name is a text;
-            a term in its stead replaces the variable.
-Invariant : everything but the variables is kept, places included.
+What      : one walk over terms and literals that rebuilds them with renamed variables, and one with changed atoms. A
+            variable's new name is a text; a term in its stead replaces the variable.
+Invariant : everything but the variables, or the atoms, is kept, places included.
 Never     : no decision about which names to give (see printer.py and builder.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from tidelog.language.terms import (
@@ -46,6 +46,18 @@ def rename_rule(rule: Rule, names: Names) -> Rule:
 def rename_atom(atom: Atom, names: Names) -> Atom:
     """The atom with its variables renamed."""
     return Atom(atom.relation, tuple(rename_term(term, names) for term in atom.terms), atom.place)
+
+
+def with_atoms(literal: Literal, change: Callable[[Atom], Atom]) -> Literal:
+    """The literal with its atoms changed, negated ones and those in aggregates' bodies too."""
+    match literal:
+        case Atom():
+            return change(literal)
+        case Negation(atom=atom):
+            return Negation(change(atom), literal.place)
+        case Aggregate(body=body):
+            return replace(literal, body=tuple(with_atoms(inner, change) for inner in body))
+    return literal
 
 
 def rename_literal(literal: Literal, names: Names) -> Literal:

@@ -10,12 +10,11 @@ Code: E838 a question whose class or property is a variable.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tidelog.errors import ProgramError, UsageError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_literal
-from tidelog.language.terms import Aggregate, Atom, Literal, Negation
+from tidelog.language.renaming import with_atoms
+from tidelog.language.terms import Atom
 from tidelog.rdf.layouts import Layout, atom_of
 from tidelog.rdf.rule_table import TRIPLE
 
@@ -28,18 +27,11 @@ def in_words_of(layout: Layout, question: str) -> str:
         rules = parse(f"asked() :- {question.rstrip().rstrip('.')}.").rules
     except ProgramError:
         return question  # who answers says what is wrong with it
-    return ", ".join(print_literal(_literal(literal)) for literal in rules[0].body) if len(rules) == 1 else question
-
-
-def _literal(literal: Literal) -> Literal:
-    match literal:
-        case Atom():
-            return _atom(literal)
-        case Negation(atom=atom):
-            return Negation(_atom(atom), literal.place)
-        case Aggregate(body=body):
-            return replace(literal, body=tuple(_literal(inner) for inner in body))
-    return literal
+    return (
+        ", ".join(print_literal(with_atoms(literal, _atom)) for literal in rules[0].body)
+        if len(rules) == 1
+        else question
+    )
 
 
 def _atom(atom: Atom) -> Atom:

@@ -21,7 +21,8 @@ from tidelog.analysis.impact import without
 from tidelog.errors import Problem, ProgramError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_rule
-from tidelog.language.terms import Aggregate, Atom, Constant, Fact, Literal, Negation, Program, Rule, atoms
+from tidelog.language.renaming import with_atoms
+from tidelog.language.terms import Aggregate, Atom, Constant, Fact, Program, Rule, atoms
 from tidelog.rdf.axioms import KINDS, PREDICATES
 from tidelog.rdf.layouts import RDF_TYPE, is_statement, term_of_name, triple_of
 from tidelog.rdf.quads import Triple
@@ -100,7 +101,7 @@ def over_triples(program: Program) -> Program:
     if problems:
         raise ProgramError(problems)
     rules = tuple(
-        replace(rule, head=_atom(rule.head), body=tuple(_literal(literal) for literal in rule.body))
+        replace(rule, head=_atom(rule.head), body=tuple(with_atoms(literal, _atom) for literal in rule.body))
         for rule in program.rules
     )
     facts = tuple(_fact(fact) for fact in program.facts)
@@ -132,17 +133,6 @@ def _negations(rule: Rule) -> Iterator[Problem]:
                     literal.place or atom.place or rule.place,
                     "let the rule derive a relation of your own, whose name has no colon",
                 )
-
-
-def _literal(literal: Literal) -> Literal:
-    match literal:
-        case Atom():
-            return _atom(literal)
-        case Negation(atom=atom):
-            return Negation(_atom(atom), literal.place)
-        case Aggregate(body=body):
-            return replace(literal, body=tuple(_literal(inner) for inner in body))
-    return literal
 
 
 def _atom(atom: Atom) -> Atom:
