@@ -6,6 +6,8 @@ that is half built, marks of which a part is set, a relation that is being tidie
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 import tidelog as tl
@@ -15,6 +17,7 @@ from tests.arrivals.test_submit import at_step, until
 from tests.differential.engines import STRATEGIES
 from tests.sharing import sharing
 from tidelog.backends.local import backend as backend_module
+from tidelog.backends.local.beside import is_apart
 from tidelog.backends.local.joins import aggregates, machine
 from tidelog.backends.local.relations import relation as relation_module
 from tidelog.backends.local.relations import room, steps
@@ -170,3 +173,35 @@ def test_tidying_is_given_up_without_a_trace_and_not_for_ever(monkeypatch: pytes
 
 def _raise() -> None:
     raise StandAsideError.of("E408", "an update waits")
+
+
+@pytest.mark.usefixtures("tiny")
+@pytest.mark.parametrize("work", ["index", "table"])
+def test_nothing_is_stored_where_an_index_is_being_made_and_readers_go_on(work: str) -> None:
+    """The index would lack the row; elsewhere an urgent update may pass, and the latch is free for readers."""
+    engine = tl.Engine()
+    engine.apply(insert={"q": [(number, number) for number in range(40)], "p": [(1,)]})
+    store = engine._backend.store
+    relation, seen = store.relations["q"], []
+
+    def reads() -> None:
+        if relation.latch.acquire(timeout=30):
+            relation.latch.release()
+            seen.append("read")
+
+    def ask() -> None:
+        reader = threading.Thread(target=reads)
+        reader.start()
+        reader.join()
+        seen.append((is_apart(store, {"q"}), is_apart(store, {"p"})))
+
+    store.catalogue.pause.begin(ask)
+    if work == "index":
+        relation.index((1,))
+    else:
+        relation._is_behind = True
+        relation.enter_rows()
+    store.catalogue.pause.end()
+    assert set(seen) == {"read", (False, True)}
+    assert is_apart(store, {"q"})
+    engine.verify()
