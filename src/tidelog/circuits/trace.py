@@ -39,7 +39,7 @@ class Trace:
         table = np.empty((len(rows), self.arity + 1), np.int32)
         table[:, :-1], table[:, -1] = rows, number
         places = self._relation.store(table, ANY, NO_MARKS)
-        self.weights = grown(self.weights, len(self._relation.marks))
+        self.weights = grown(self.weights, len(self._relation.marks), zeroed=True)
         before = self.weights[places]
         after = before + weights
         if np.any((before > 0) & (weights > 0) & (after < 0)) or np.any((before < 0) & (weights < 0) & (after >= 0)):

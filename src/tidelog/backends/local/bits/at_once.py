@@ -112,9 +112,8 @@ class BitStages:
             relation.waiting = 0
         layout = Layout(rules, stage.relations, [relation.name for relation in heads if relation.count])
         words = len(layout) * len(numbering) * ((len(numbering) + 63) // 64)
-        read = sum(relation.count for relation, _ in self._read(stage, rules))
-        is_thin = read < THIN * len(numbering) and _is_linear(stage, rules)
-        if 8 * words > MOST_BYTES or (not is_forced and (is_thin or words > SPARSEST * (read + 64))):
+        is_thin = numbering.facts < THIN * len(numbering) and _is_linear(stage, rules)
+        if 8 * words > MOST_BYTES or (not is_forced and (is_thin or words > SPARSEST * (numbering.facts + 64))):
             return None
         writes, changes = sum(relation.alive for relation in heads) < FEWEST, None
         while changes is None:

@@ -49,23 +49,26 @@ def _bit(place: Int) -> np.uint64:
 @compiled
 def number_values(
     rows: Array, marks: Array, count: Int, care: Int, want: Int, numbers: Array, values: Array, known: Int
-) -> Int:
-    """Give the values of the rows in a view numbers, in the order in which they are met; how many are known then.
+) -> tuple[Int, Int]:
+    """Give the values of the rows in a view numbers, in the order in which they are met.
 
-    Stops with -1 when there are more than `values` has room for.
+    Returns how many values are known then, and how many rows are in the view. Stops with -1 when there are more values
+    than `values` has room for.
     """
+    met = np.int64(0)
     for row in range(count):
         if marks[row] & care != want:
             continue
+        met += 1
         for column in range(rows.shape[1]):
             value = rows[row, column]
             if numbers[value] < 0:
                 if known == values.shape[0]:
-                    return np.int64(-1)
+                    return np.int64(-1), met
                 numbers[value] = known
                 values[known] = value
                 known += 1
-    return known
+    return known, met
 
 
 @compiled

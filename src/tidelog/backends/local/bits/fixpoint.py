@@ -58,7 +58,7 @@ class Fixpoint:
         """Go on to the fixpoint; False if that is not worth it, unless one is patient."""
         recurring = list(self._driven())
         variants: list[Variant] = [(rule, None, -1) for rule in self._rules]
-        credit = 2 * self.words + _READ_WORTH * self.matrices.read
+        credit = 2 * self.words + _READ_WORTH * self.matrices.facts
         while variants:
             ask_round()
             self.rounds += 1

@@ -77,8 +77,10 @@ class Matrices:
         for number in range(self.width):
             left = min(self.size - 64 * number, 64)
             self.full[number] = np.uint64((1 << left) - 1)
+        self.facts = numbering.facts
+        """How many facts there are to begin with."""
         self.read = 0
-        """How many facts were read."""
+        """How many rows were looked at."""
         for (name, is_inverse, kind), place in layout.places.items():
             if kind == STORED:
                 self._fill(name, place, ANY, is_inverse=False)

@@ -28,6 +28,8 @@ class Numbering:
 
     values: Array
     numbers: Array
+    facts: int
+    """How many facts the values were met in."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -53,15 +55,16 @@ class Numbers:
         if not self._is_clean or len(self._numbers) < ids:
             self._numbers = np.full(ids + ids // 4, -1, np.int32)
         self._is_clean = False
-        values, known = np.empty(most, np.int32), 0
+        values, known, total = np.empty(most, np.int32), 0, 0
         for relation, view in facts:
-            known = bit_kernels.number_values(
+            known, met = bit_kernels.number_values(
                 relation.rows, relation.marks, relation.count, view.care, view.want, self._numbers, values, known
             )
             if known < 0:
-                self.clean(Numbering(values, self._numbers))
+                self.clean(Numbering(values, self._numbers, total))
                 return None
-        return Numbering(values[:known], self._numbers)
+            total += met
+        return Numbering(values[:known], self._numbers, total)
 
     def clean(self, numbering: Numbering) -> None:
         """The numbering is not needed any more."""

@@ -196,10 +196,8 @@ class Arrays:
         if needed <= len(self.marks):
             return self.rows, self.marks
         capacity = capacity_for(needed, len(self.marks))
-        return self._grown(self.rows, capacity), self._grown(self.marks, capacity)
-
-    def _grown(self, array: Array, capacity: int) -> Array:
-        return grown(array, capacity, self._pause, self._workers)
+        rows = grown(self.rows, capacity, self._pause, self._workers)
+        return rows, grown(self.marks, capacity, self._pause, self._workers, zeroed=True)
 
     def _roomier(self, index: Index, more: int, rows: Array) -> Index:
         return index.roomier(more, rows, self._pause, self._workers)

@@ -26,14 +26,22 @@ _HUGE = 1 << 21
 small pages takes 1.5 ms, in a huge one 0.2 ms. Room that is not touched takes no memory."""
 
 
-def grown(array: Array, capacity: int, pause: Callable[[], None] = never, workers: Workers = ALONE) -> Array:
-    """The array with at least the given capacity; new entries are zero.
+def grown(
+    array: Array,
+    capacity: int,
+    pause: Callable[[], None] = never,
+    workers: Workers = ALONE,
+    *,
+    zeroed: bool = False,
+) -> Array:
+    """The array with at least the given capacity; new entries are anything, or zero if they are asked to be.
 
     Several threads copy it: that memory is touched for the first time costs more than copying, and is shared with it.
+    Zeros are not for nothing: memory that was used before has to be cleared, all the room included.
     """
     if len(array) >= capacity:
         return array
-    larger = np.zeros((capacity, *array.shape[1:]), array.dtype)
+    larger = (np.zeros if zeroed else np.empty)((capacity, *array.shape[1:]), array.dtype)
     crew = workers.of(len(array))
     for start, stop in ranges(len(array), COPIED, crew):
         if crew.threads > 1:
