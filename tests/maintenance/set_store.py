@@ -118,6 +118,9 @@ class SetStore:
     def touched(self, relations: Iterable[str], view: View) -> Facts:
         return self.restrict(self.of(dict.fromkeys(self._journal), relations), view)
 
+    def met(self, relations: frozenset[str]) -> list[str]:
+        return sorted({relation for relation, _ in self._journal} & relations)
+
     def mark(self, facts: Facts, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
         for fact in facts:
             after = (self.marks[fact] & ~int(remove)) | int(add)

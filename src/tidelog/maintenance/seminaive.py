@@ -10,6 +10,8 @@ Departures : the first round is driven by the changes below the stage and by new
 
 from __future__ import annotations
 
+from itertools import chain
+
 from tidelog.maintenance.at_once import derive_at_once
 from tidelog.maintenance.rounds import sweep
 from tidelog.maintenance.store import F, Passing
@@ -76,5 +78,11 @@ def _is_beginning(task: Task[F], seeds: int) -> bool:
 
 def _mostly_new(task: Task[F], new: int) -> bool:
     """Whether the new facts are at least as many as those that the stage reads and has had before."""
-    relations = task.scheduled.positive | task.stage.relations
-    return new > 0 and new >= sum(task.store.size(relation) for relation in relations)
+    if not new:
+        return False
+    left, size = new, task.store.size
+    for relation in chain(task.stage.relations, task.scheduled.positive - task.stage.relations):
+        left -= size(relation)
+        if left < 0:  # as a rule the first relation with facts
+            return False
+    return True

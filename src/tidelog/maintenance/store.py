@@ -163,6 +163,9 @@ class Store(Protocol[F]):
     def touched(self, relations: Iterable[str], view: View) -> F:
         """The facts journalled in this transaction that are in the view: costs what the transaction touched."""
 
+    def met(self, relations: frozenset[str]) -> list[str]:
+        """Those of the relations that this transaction may have touched, in the order of their names."""
+
     def mark(self, facts: F, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
         """Give and take marks."""
 

@@ -315,7 +315,7 @@ class _Run(Generic[F]):
             strategy.maintain(task)
         else:
             bulk.maintain(task, strategy, self.bulk)
-        for relation in sorted(stage.relations):
+        for relation in self.store.met(stage.relations):
             self._changed(relation)
 
     def _task(self, scheduled: Scheduled) -> Task[F]:

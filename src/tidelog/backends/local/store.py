@@ -205,6 +205,10 @@ class LocalStore:
                 found[name] = relation.restrict(relation.journal, view)
         return LocalFacts(found)
 
+    def met(self, relations: frozenset[str]) -> list[str]:
+        """Those of the relations that have a journal in this transaction."""
+        return self.catalogue.opened(relations)
+
     def mark(self, facts: LocalFacts, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
         """Give and take marks."""
         for name, rows in facts.parts.items():

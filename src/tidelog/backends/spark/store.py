@@ -153,6 +153,10 @@ class SparkStore:
         large = {name: self.large[name].select(view) for name in names if name in self.large}
         return _joined(self.near.touched(small, view), large)
 
+    def met(self, relations: frozenset[str]) -> list[str]:
+        """Those of the relations that the driver has journals of, and large ones, of which nobody knows."""
+        return sorted({*self.near.met(relations), *(name for name in relations if name in self.large)})
+
     def _split(self, facts: Facts) -> tuple[LocalFacts, Mapping[str, Selection]]:
         """The small part and the large one; rows of a relation that is large by now become a selection."""
         small, large = (facts.small, dict(facts.large)) if isinstance(facts, SparkFacts) else (facts, {})

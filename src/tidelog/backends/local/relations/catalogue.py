@@ -50,6 +50,10 @@ class Catalogue:
         """Rows in steps, with pauses between them; in longer ones if what is done with them is `shared`."""
         return pieces(rows, self.pause, self.workers if shared else ALONE)
 
+    def opened(self, relations: Set[str]) -> list[str]:
+        """Those of the relations of which the transaction may have stored or marked facts, in the order of names."""
+        return sorted({relation.name for relation in self._opened if relation.name in relations})
+
     def has_touched(self, relations: Set[str]) -> bool:
         """Whether the transaction has stored or marked facts of one of the relations, or made one."""
         return any(relation.name in relations for relation in self._opened) or self.has_made(relations)
