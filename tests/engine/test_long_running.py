@@ -35,7 +35,7 @@ def cycle(engine: tl.Engine, number: int) -> None:
     engine.apply(delete={"edge": edges})
 
 
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("strategy", ["auto", "counting", "circuit"])
 def test_memory_stays_bounded(strategy: str) -> None:
     """After 1,000 cycles in all the store takes no more than after the first few hundred, and Python hardly more."""
     engine = tl.Engine(RULES, strategy=strategy)

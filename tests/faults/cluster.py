@@ -4,9 +4,9 @@ What      : `python -m tests.faults.cluster WAY KILLS` starts two executors (`lo
             engine on Spark and to one in this process, kills an executor with `kill -9` while a job of an update
             runs, every second time, and prints what came of it, a line of JSON per update; at last
             it stops the session under the engines.
-Idea      : WAY forces how the engine works on small data: `paged` keeps every relation in files that executors
-            write, `bulk` derives every stage where its facts are, `blocks` is `paged` without files and loses both
-            executors at once.
+Idea      : WAY forces how the engine works on small data: `bulk` derives every stage where its facts are and keeps it
+            in files that executors write, `blocks` is the same without files and loses both executors at once.
+            Whatever the driver looks up in files runs no job, so that no executor can be missed there.
 Invariant : after every update the facts equal those of the other engine, or an error was raised that has a code and
             the facts are those of the version before; then the update is applied again.
 """
@@ -18,13 +18,12 @@ import os
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from tests.backends.spark.engines import BULK, PAGED, driver
+from tests.backends.spark.engines import BULK, driver
 from tidelog import Engine, TidelogError
 from tidelog.backends.spark.cluster.session import close, session
 from tidelog.backends.spark.cluster.table_files import SETTING
@@ -50,21 +49,27 @@ def executors(spark: SparkSession) -> list[int]:
 
 
 class Killer(threading.Thread):
-    """Kills so many executors as soon as a job runs."""
+    """Kills some executors as soon as a job runs; nobody if none has run until the update is over."""
 
     def __init__(self, spark: SparkSession, victims: int) -> None:
         super().__init__(daemon=True)
-        self._spark, self._victims = spark, victims
+        self._spark, self._victims, self._over = spark, victims, threading.Event()
         self.killed: list[int] = []
 
     def run(self) -> None:
         """Wait for a job, then kill."""
-        tracker, last = self._spark.sparkContext.statusTracker(), time.monotonic() + 60
-        while not tracker.getActiveJobsIds() and time.monotonic() < last:
-            time.sleep(0.001)
+        tracker = self._spark.sparkContext.statusTracker()
+        while not tracker.getActiveJobsIds():
+            if self._over.wait(0.001):
+                return
         for process in executors(self._spark)[: self._victims]:
             os.kill(process, signal.SIGKILL)
             self.killed.append(process)
+
+    def end(self) -> None:
+        """The update is over."""
+        self._over.set()
+        self.join()
 
 
 def updates(count: int) -> list[dict[str, dict[str, list[tuple[int, int]]]]]:
@@ -94,7 +99,7 @@ def follow(spark: SparkSession, kills: int, victims: int) -> Engine:
         except TidelogError as error:
             code = error.code
         if killer is not None:
-            killer.join()
+            killer.end()
         other.apply(**update)
         row = {"update": number, "killed": len(killer.killed) if killer is not None else 0, "code": code}
         row["is right"] = _is_right(engine, before if code is not None else facts(other))
@@ -137,7 +142,7 @@ def main() -> None:
     if way == "blocks":
         spark.conf.set(SETTING, "")
     try:
-        with driver(spark, BULK if way == "bulk" else {**PAGED, "written": 0}, partitions=2):
+        with driver(spark, BULK, partitions=2):
             engine = follow(spark, kills, victims=2 if way == "blocks" else 1)
         stop(spark, engine)
     finally:

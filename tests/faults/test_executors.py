@@ -34,26 +34,16 @@ def lost(tmp_path: Path, way: str, kills: int) -> tuple[list[dict[str, object]],
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize(("way", "kills"), [("paged", 1), pytest.param("paged", 10, marks=pytest.mark.long)])
-def test_a_lost_executor_costs_time_only_and_a_stopped_session_is_named(tmp_path: Path, way: str, kills: int) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(20, marks=pytest.mark.long)])
+def test_a_lost_executor_costs_time_only_and_a_stopped_session_is_named(tmp_path: Path, kills: int) -> None:
     """Relations are table files, so Spark repeats what the executor was doing, and nobody notices."""
-    *rows, end = lost(tmp_path, way, kills)[0]
+    *rows, end = lost(tmp_path, "bulk", kills)[0]
     assert sum(row["killed"] for row in rows) == kills  # type: ignore[misc]
     assert [row["is right"] for row in rows] == [True] * (2 * kills)
     assert {row["code"] for row in rows} == {None}
     # A stopped session: updates are refused; what the driver holds can be read, the rest says why not.
     refusal = "E706 start a session and open the last saved version"
     assert end == {"update": refusal, "version": 1, "read from the driver": [[1, 2]], "read from Spark": refusal}
-
-
-@pytest.mark.long
-@pytest.mark.spark
-def test_a_lost_executor_in_bulk_work_costs_time_only(tmp_path: Path) -> None:
-    """The same where every stage is derived in Arrow tasks, with rounds of exchange."""
-    *rows, _ = lost(tmp_path, "bulk", 10)[0]
-    assert sum(row["killed"] for row in rows) == 10  # type: ignore[misc]
-    assert all(row["is right"] is True for row in rows)
-    assert {row["code"] for row in rows} == {None}
 
 
 @pytest.mark.long

@@ -45,8 +45,9 @@ def check_every_version(directory: Path, expected: list[Sight]) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_an_interrupted_run_equals_an_uninterrupted_one(strategy, tmp_path):
-    """Facts, explicit facts, rules, refusals and changes after every update, for every strategy."""
-    for seed in range(STREAMS):
+    """Facts, explicit facts, rules, refusals and changes after every update: each stream with three strategies."""
+    third = tuple(STRATEGIES).index(strategy) % 3
+    for seed in range(third, STREAMS, 3):
         compare(strategy, seed, tmp_path)
 
 
@@ -75,5 +76,5 @@ def test_the_comparison_sees_marks_that_are_lost(mark, tmp_path, monkeypatch):
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_many_interrupted_runs_equal_uninterrupted_ones(strategy, tmp_path):
     """The same on streams that the default run does not see."""
-    for seed in range(STREAMS, LONG_STREAMS):
+    for seed in range(LONG_STREAMS):
         compare(strategy, seed, tmp_path)
