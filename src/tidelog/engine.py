@@ -24,7 +24,7 @@ from tidelog.arrivals.worker import Running
 from tidelog.asking.notices import Notices
 from tidelog.asking.pictures import AtAGlance
 from tidelog.attempt import Asked, Attempt
-from tidelog.backends.choice import backend_named, has_outgrown, moved_to_spark
+from tidelog.backends.choice import backend_from_now_on, backend_named
 from tidelog.changes.change import Change, FactTable, FactTables
 from tidelog.changes.names import check_names
 from tidelog.changes.relation import Relation
@@ -356,9 +356,9 @@ class Engine(Submitting, AtAGlance):
             return finish
 
         change = self._turns.transact(attempt)
-        if self._may_move and not self._turns.is_beside and has_outgrown(self._backend):
-            moved = moved_to_spark(self._backend, book.schedule, self._spark)
-            self.__dict__.update(_backend=moved, _may_move=False)
+        if not self._turns.is_beside:
+            now = backend_from_now_on(self._backend, book.schedule, self._spark, may_move=self._may_move)
+            self.__dict__.update(_backend=now, _may_move=self._may_move and now.name == "local")
         return change
 
     def _take(self, attempt: Callable[[], Callable[[], T]]) -> T:

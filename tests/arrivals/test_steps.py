@@ -46,11 +46,12 @@ def test_random_arrivals_in_tiny_steps(strategy: str) -> None:
     assert sum(check(first + number, strategy, (0, 1, 3, 8, 20, 50, 90)) for number in range(4)) > 0
 
 
-LATER = [pytest.param(name, marks=pytest.mark.long) for name in STRATEGIES if name not in {"auto", "circuit", "bf-mark"}]
+SOME = ("auto", "circuit", "bf-mark")
+LATER = [pytest.param(name, marks=pytest.mark.long) for name in STRATEGIES if name not in SOME]
 
 
 @pytest.mark.usefixtures("tiny")
-@pytest.mark.parametrize("strategy", ["auto", "circuit", "bf-mark", *LATER])
+@pytest.mark.parametrize("strategy", [*SOME, *LATER])
 def test_random_arrivals_while_threads_share_the_work(strategy: str) -> None:
     """Three threads share what has four rows, and pauses fall between what they do."""
     first = 60_000 + 1000 * STRATEGIES.index(strategy)

@@ -49,6 +49,9 @@ class Backend(Protocol[F]):
     def jobs(self) -> int:
         """How many Spark jobs ran since `begin`; 0 where there is no Spark."""
 
+    def successor(self) -> Backend[F] | None:
+        """An empty backend to go on with, if most constants of this one are in no fact any more."""
+
     @property
     def far(self) -> FarStore | None:
         """Relations in files, which are saved and opened without being read; None if all are in this process."""

@@ -87,14 +87,31 @@ def has_outgrown(backend: Backend[Any]) -> bool:
     return backend.name == "local" and backend.nbytes() > _allowed()
 
 
-def moved_to_spark(backend: Backend[Any], schedule: Schedule, spark: Any) -> Backend[Any]:  # noqa: ANN401
-    """A Spark backend with the committed facts of another one; relations go over one by one."""
-    larger = backend_named("spark", spark)
+def backend_from_now_on(
+    backend: Backend[Any],
+    schedule: Schedule,
+    spark: Any,  # noqa: ANN401 - as above
+    *,
+    may_move: bool,
+) -> Backend[Any]:
+    """The backend after a commit: as a rule the same; on Spark if it has outgrown this process and may move.
+
+    One whose constants are mostly in no fact any more is made anew from its facts. Ids of constants are in changes,
+    journals and snapshots that people hold; these keep the old dictionary, as long as they need it.
+    """
+    if may_move and has_outgrown(backend):
+        return moved(backend, backend_named("spark", spark), schedule)
+    empty = backend.successor()
+    return backend if empty is None else moved(backend, empty, schedule)
+
+
+def moved(backend: Backend[Any], other: Backend[Any], schedule: Schedule) -> Backend[Any]:
+    """An empty backend with the committed facts of another one; relations go over one by one."""
     for relation in backend.relations():
-        larger.restore(relation, backend.arity(relation) or 0, [TablePart(*backend.snapshot(relation))])
-        larger.commit()
-    larger.use(schedule)
-    return larger
+        other.restore(relation, backend.arity(relation) or 0, [TablePart(*backend.snapshot(relation))])
+        other.commit()
+    other.use(schedule)
+    return other
 
 
 def _allowed(memory: int | None = None) -> int:

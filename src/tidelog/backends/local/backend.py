@@ -47,6 +47,8 @@ _MOST_UNTIDY = 8
 """How many commits may leave dead rows for `tidy`, which gives up when an update arrives; the next takes the time."""
 _RUNS, _RUN = 16, 1 << 10
 """Of many facts 16 runs of 1,024 are looked up, to estimate how many are in a view: 2 ms, not 0.1 s for a million."""
+FEW_CONSTANTS = 1 << 17
+"""So many constants may be in no fact: they take 8 MB, and half of it would be little to gain."""
 _EXPLICIT = View(Mark.WAS_EXPLICIT)
 
 
@@ -63,6 +65,7 @@ class LocalBackend:
         self.store = store or LocalStore()
         self._constants: tuple[Array, int] | None = None
         self._budget, self._is_beside, self._times_untidy = Budget(), False, 0
+        self._counted_at = FEW_CONSTANTS
         self.ask: Ask = lambda _: None
         self.ask_arriving: Callable[[], None] = lambda: None
         """Asked before facts that come in take memory (see fact_sources.py)."""
@@ -71,6 +74,18 @@ class LocalBackend:
     def jobs(self) -> int:
         """There is no Spark here."""
         return 0
+
+    def successor(self) -> LocalBackend | None:
+        """An empty backend, if at least half of the constants, and many, are in no fact any more.
+
+        Facts have at most as many constants as values, which are counted when there are a quarter more constants.
+        """
+        known = len(self.store.dictionary)
+        if known < self._counted_at:
+            return None
+        most = 2 * sum(relation.alive * relation.arity for relation in self.store.published.values()) + FEW_CONSTANTS
+        self._counted_at = max(known + known // 4, most)
+        return LocalBackend(LocalStore(workers=self.store.workers)) if known >= most else None
 
     # -- what comes in ---------------------------------------------------------------------------------------------
 

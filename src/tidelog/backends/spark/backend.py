@@ -94,6 +94,10 @@ class SparkBackend:
             for relation, columns in looked_up(schedule, estimates):
                 files.want(relation, columns)
 
+    def successor(self) -> SparkBackend | None:
+        """Never: the driver forgets constants by itself (values/known_ids.py)."""
+        return None
+
     def intern(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> Facts:
         """Facts from any source, checked, encoded and stored; a large DataFrame stays on Spark."""
         return self.intern_all({relation: (source, types, arity)})[relation]
