@@ -258,6 +258,19 @@ def test_state_stays_as_large_as_what_it_stands_for():
     assert sizes[1] <= 2 * sizes[0]
 
 
+def test_rows_that_are_gone_are_forgotten():
+    """Always other rows: those of weight zero were counted wrongly, and all of them were kept for ever."""
+    circuit, sizes = Circuit(), []
+    known = circuit.input("edge", 2)
+    circuit.output("known", known.join(known.distinct(), on=[(0, 0)]))
+    for number in range(24):
+        edges = [(1000 * number + at, at) for at in range(1000)]
+        circuit.push(edge=circuit.change("edge", insert=edges))
+        circuit.push(edge=circuit.change("edge", delete=edges))
+        sizes.append(circuit.nbytes - circuit.dictionary.nbytes)
+    assert max(sizes[12:]) <= max(sizes[:12])
+
+
 def test_a_circuit_draws_itself():
     circuit = paths()
     assert circuit.draw().startswith("flowchart LR\n")

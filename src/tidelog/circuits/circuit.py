@@ -22,11 +22,13 @@ import pyarrow as pa
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.circuits import operators
 from tidelog.circuits.groups import Aggregate
+from tidelog.circuits.keeping import Distinct, Join
 from tidelog.circuits.operators import Operator
 from tidelog.circuits.recursion import Fixpoint, Given, Scope
 from tidelog.circuits.windows import LastMoments, TimeWindow
 from tidelog.circuits.zset import ZSet
 from tidelog.errors import UsageError
+from tidelog.language.terms import Value
 from tidelog.limits import Budget, Limits
 
 if TYPE_CHECKING:
@@ -68,15 +70,20 @@ class Wire:
         """The rows for which a condition on columns c1, c2, ... is true."""
         return self._circuit.wire(operators.Filter(self._words, self.arity, condition), self)
 
+    def where(self, column: int, value: Value) -> Wire:
+        """The rows that have this very value in a column."""
+        self._check([column])
+        return self._circuit.wire(operators.Where(self._words, self.arity, column, value), self)
+
     def join(self, other: Wire, on: Sequence[tuple[int, int]]) -> Wire:
         """Rows of both that agree in pairs of columns: the columns of this one, then those of the other."""
         self._check([left for left, _ in on])
         other._check([right for _, right in on])
-        return self._circuit.wire(operators.Join(self._words, (self.arity, other.arity), on), self, other)
+        return self._circuit.wire(Join(self._words, (self.arity, other.arity), on), self, other)
 
     def distinct(self) -> Wire:
         """Every row of positive weight, once."""
-        return self._circuit.wire(operators.Distinct(self._words, self.arity), self)
+        return self._circuit.wire(Distinct(self._words, self.arity), self)
 
     def aggregate(self, function: str, column: int = 0, by: Sequence[int] = ()) -> Wire:
         """One row for each group: its columns `by`, then the `count`, `sum`, `mean`, `min`, `max` or `median`."""
@@ -119,7 +126,7 @@ class Wire:
             raise UsageError.of(
                 "E872",
                 f"{operator.word} inside a recursion",
-                remedy="put it before or after the recursion; inside, use select, map, filter, join, distinct, + and -",
+                remedy="put it outside; inside, use select, where, map, filter, join, distinct, + and -",
             )
         return self._circuit.wire(operator, self, *others)
 
@@ -220,6 +227,8 @@ class Circuit:
             for wire in self.wires:
                 self.budget.ask_time()
                 found[id(wire)] = wire.operator.step([found[id(source)] for source in wire.sources], 0)
+            for wire in self.outputs.values():
+                found[id(wire)].settle()  # while a weight that does not fit can still be refused
             if self.limits.bytes is not None:
                 self.budget.ask_bytes(self.nbytes)
             self._is_broken = True  # from here on an interrupt leaves some operators before and some after the moment

@@ -2,8 +2,8 @@
 
 What      : an `Operator` takes the changes of its inputs in one moment, and gives the change of its output.
 Idea      : every operator Q over tables has a form Q' over changes with Q' = D . Q . I, where I adds a stream up and D
-            is its inverse. For a linear Q this is Q itself; for a join it is three joins with what was there before;
-            for `distinct` and the aggregates only the rows and groups that a change touches are looked at.
+            is its inverse. For a linear Q this is Q itself. Joins and `distinct`, which are not linear, keep what came
+            (keeping.py); of aggregates only the groups that a change touches are looked at (groups.py).
 Source    : Budiu et al., DBSP; de Lima et al. 2024, section 4.
 Invariant : what a moment adds to an operator's state waits in its `new` part until `commit`: a moment that fails leaves
             nothing behind.
@@ -23,10 +23,9 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.local.constants.dictionary import Dictionary
-from tidelog.backends.local.kernels.compiled import Array
-from tidelog.circuits.trace import Trace
-from tidelog.circuits.zset import ZSet, product
+from tidelog.circuits.zset import SUMMED, ZSet, decoded
 from tidelog.errors import UsageError
+from tidelog.language.terms import Value
 
 Stored = dict[str, Any]
 
@@ -75,8 +74,8 @@ class Operator(ABC):
         return ZSet.nothing(self.dictionary, self.arity)
 
     def due(self, number: int) -> ZSet:
-        """What earlier rounds have left for this one."""
-        return sum(self.later.pop(number, ()), self.nothing())
+        """What earlier rounds have left for this one, loose."""
+        return ZSet.together(self.dictionary, self.arity, self.later.pop(number, ()))
 
 
 class Input(Operator):
@@ -97,7 +96,7 @@ class Plus(Operator):
 
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
         """The sum."""
-        return sum(changes[1:], changes[0])
+        return ZSet.together(self.dictionary, self.arity, changes)
 
 
 class Minus(Operator):
@@ -121,7 +120,29 @@ class Select(Operator):
 
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
         """The columns of what changed."""
-        return changes[0].select(self._columns)
+        rows, weights = changes[0].given
+        return ZSet.loose(self.dictionary, rows.take(self._columns, axis=1), weights)
+
+
+class Where(Operator):
+    """The rows with a certain constant in a column: linear."""
+
+    word = "where"
+
+    def __init__(self, dictionary: Dictionary, arity: int, column: int, value: Value) -> None:
+        super().__init__(dictionary, arity, f"{column} = {value!r}")
+        self._column, self._value = column, value
+        self._number = int(dictionary.encode([value])[0])
+
+    def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
+        """What changed and has it."""
+        rows, weights = changes[0].given
+        chosen = rows[:, self._column] == self._number
+        return ZSet.loose(self.dictionary, rows[chosen], weights[chosen])
+
+    def load(self, stored: Stored) -> None:  # noqa: ARG002
+        """Constants may have other numbers now."""
+        self._number = int(self.dictionary.encode([self._value])[0])
 
 
 class Map(Operator):
@@ -135,21 +156,21 @@ class Map(Operator):
 
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
         """The function of the rows that changed, which keep their weights."""
-        change = changes[0]
-        if not len(change):
+        known, weights = changes[0].parts
+        if not len(known):
             return self.nothing()
-        columns = list(self._function(change.table()))  # type: ignore[call-overload]
-        if len(columns) != self.arity or any(len(column) != len(change) for column in columns):
+        columns = list(self._function(decoded(self.dictionary, known)))  # type: ignore[call-overload]
+        if len(columns) != self.arity or any(len(column) != len(known) for column in columns):
             raise UsageError.of(
                 "E870",
                 f"map gave {len(columns)} columns of {[len(column) for column in columns]} rows, "
-                f"not {self.arity} of {len(change)}",
+                f"not {self.arity} of {len(known)}",
                 remedy="return one column for each column of the result, with a value for every row",
             )
-        rows = np.empty((len(change), self.arity), np.int32)
+        rows = np.empty((len(known), self.arity), np.int32)
         for at, column in enumerate(columns):
             rows[:, at] = self.dictionary.encode(column)
-        return ZSet.summed(self.dictionary, rows, change.weights)
+        return ZSet.loose(self.dictionary, rows, weights)
 
 
 class Filter(Operator):
@@ -163,132 +184,17 @@ class Filter(Operator):
 
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
         """What changed and passes."""
-        change = changes[0]
-        if not len(change):
-            return change
-        chosen = np.asarray(self._condition(change.table()))
-        if chosen.dtype != np.bool_ or chosen.shape != (len(change),):
+        rows, weights = changes[0].parts
+        if not len(rows):
+            return self.nothing()
+        chosen = np.asarray(self._condition(decoded(self.dictionary, rows)))
+        if chosen.dtype != np.bool_ or chosen.shape != (len(rows),):
             raise UsageError.of(
                 "E870",
-                f"filter gave {chosen.dtype} values of shape {chosen.shape}, not {len(change)} bools",
+                f"filter gave {chosen.dtype} values of shape {chosen.shape}, not {len(rows)} bools",
                 remedy="return a bool for every row, and no nulls",
             )
-        return change.where(chosen)
-
-
-class _Keeping(Operator):
-    """An operator that keeps its inputs: `old` is what they added up to before this moment, `new` what came in it."""
-
-    def __init__(self, dictionary: Dictionary, arity: int, kept: Sequence[int], note: str = "") -> None:
-        super().__init__(dictionary, arity, note)
-        self.old = [Trace(one) for one in kept]
-        self.new = [Trace(one) for one in kept]
-
-    def commit(self) -> None:
-        """Add what is new; checked as a whole, so that a weight that is too large changes nothing."""
-        done: list[tuple[Trace, Array, Array, int]] = []
-        try:
-            for old, new in zip(self.old, self.new):
-                rows, rounds, weights = new.all()
-                for number in np.unique(rounds).tolist():
-                    chosen = rounds == number
-                    old.add(rows[chosen], weights[chosen], number)
-                    done.append((old, rows[chosen], weights[chosen], number))
-        except UsageError:
-            for old, some, their, number in done:
-                old.add(some, -their, number)
-            raise
-
-    def undo(self) -> None:
-        """Forget what is new."""
-        super().undo()
-        self.new = [Trace(one.arity) for one in self.new]
-
-    def finish(self) -> None:
-        """Begin another moment."""
-        self.undo()
-        for old in self.old:
-            old.compact()
-
-    def take_back(self) -> None:
-        """A commit that was done is undone, because that of another operator failed."""
-        for old, new in zip(self.old, self.new):
-            rows, rounds, weights = new.all()
-            for number in np.unique(rounds).tolist():
-                old.add(rows[rounds == number], -weights[rounds == number], number)
-
-    @property
-    def nbytes(self) -> int:
-        """The memory of what is kept."""
-        return sum(one.nbytes for one in (*self.old, *self.new))
-
-    def stored(self) -> Stored:
-        """What was kept, by input."""
-        return {f"{at} {name}": array for at, old in enumerate(self.old) for name, array in old.stored().items()}
-
-    def load(self, stored: Stored) -> None:
-        """Take it over."""
-        for at, old in enumerate(self.old):
-            old.load({name: stored[f"{at} {name}"] for name in ("rows", "rounds", "weights")})
-
-
-class Join(_Keeping):
-    """Rows that agree in pairs of columns, side by side; bilinear: (a b)' = a' I(b) + I(a) b' - a' b', with sums I."""
-
-    word = "join"
-
-    def __init__(self, dictionary: Dictionary, arities: tuple[int, int], on: Sequence[tuple[int, int]]) -> None:
-        note = ", ".join(f"{left} = {right}" for left, right in on)
-        super().__init__(dictionary, sum(arities), arities, note)
-        self._columns = tuple(left for left, _ in on), tuple(right for _, right in on)
-
-    def step(self, changes: Sequence[ZSet], number: int) -> ZSet:
-        """Each change with everything on the other side; of the two changes with each other once."""
-        self._meet(changes[0], 0, self.old[1], number)
-        self._meet(changes[0], 0, self.new[1], number)
-        self.new[0].add(changes[0].rows, changes[0].weights, number)
-        self._meet(changes[1], 1, self.old[0], number)
-        self._meet(changes[1], 1, self.new[0], number)
-        self.new[1].add(changes[1].rows, changes[1].weights, number)
-        return self.due(number)
-
-    def _meet(self, change: ZSet, side: int, trace: Trace, number: int) -> None:
-        """Leave the pairs of a change and a trace for the rounds in which they meet."""
-        keys = change.rows[:, list(self._columns[side])]
-        places, at = trace.find(keys, self._columns[1 - side])
-        if not len(places):
-            return
-        parts = [change.rows[at], trace.rows(places)]
-        rows = np.concatenate(parts if side == 0 else parts[::-1], axis=1)
-        weights, rounds = product(change.weights[at], trace.weights[places]), np.maximum(trace.rounds(places), number)
-        for met in np.unique(rounds).tolist():
-            chosen = rounds == met
-            self.later.setdefault(met, []).append(ZSet.summed(self.dictionary, rows[chosen], weights[chosen]))
-
-
-class Distinct(_Keeping):
-    """Every row of positive weight once: not linear, but only rows that change can change their sign."""
-
-    word = "distinct"
-
-    def __init__(self, dictionary: Dictionary, arity: int) -> None:
-        super().__init__(dictionary, arity, (arity,))
-
-    def step(self, changes: Sequence[ZSet], number: int) -> ZSet:
-        """The difference of signs: with and without this moment, up to this round and up to the one before."""
-        [old], [new], change = self.old, self.new, changes[0]
-        places, _ = old.find(change.rows, tuple(range(self.arity)))
-        rounds, known = old.rounds(places), old.rows(places)
-        for later in np.unique(rounds[rounds > number]).tolist():
-            rows = known[rounds == later]
-            self.later.setdefault(later, []).append(ZSet.summed(self.dictionary, rows, np.ones(len(rows), np.int64)))
-        new.add(change.rows, change.weights, number)
-        touched = np.unique(np.concatenate([change.rows, self.due(number).rows]), axis=0)
-        before, there = old.sums(touched, number)
-        added, fresh = new.sums(touched, number)
-        now = (before + there + added + fresh > 0).astype(np.int64) - (before + there > 0)
-        earlier = (before + added > 0).astype(np.int64) - (before > 0)
-        return ZSet.summed(self.dictionary, touched, now - earlier)
+        return ZSet(self.dictionary, rows[chosen], weights[chosen], SUMMED)
 
 
 class Delay(Operator):
@@ -303,6 +209,7 @@ class Delay(Operator):
 
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
         """What waits longest."""
+        changes[0].settle()  # before anything is committed
         self._given = changes[0]
         return self._kept[0]
 

@@ -54,8 +54,8 @@ class Fixpoint(Operator):
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
         """The sum over all rounds of this moment."""
         given = dict(zip(self.scope.introduced.values(), changes))
-        total = fed_back = self.nothing()
-        at = 0
+        found_by_round: list[ZSet] = []
+        fed_back, at = self.nothing(), 0
         while at == 0 or len(fed_back) or any(wire.operator.later for wire in self.scope.wires):
             self._circuit.budget.ask_round()
             for wire, change in given.items():
@@ -65,9 +65,9 @@ class Fixpoint(Operator):
             for wire in self.scope.wires:
                 found[id(wire)] = wire.operator.step([found[id(source)] for source in wire.sources], at)
             fed_back = found[id(self.result)]
-            total += fed_back
+            found_by_round.append(fed_back)
             at += 1
-        return total
+        return ZSet.together(self.dictionary, self.arity, found_by_round)
 
     def _each(self, what: str) -> None:
         for wire in self.scope.wires:

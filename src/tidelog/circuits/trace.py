@@ -3,7 +3,8 @@
 What      : a `Trace` holds the sum of all changes of a stream, by the round in which they came, and finds rows by some
             of their columns.
 Idea      : rows live in a relation of the local store, whose compiled hash tables and indexes they use; their weights
-            lie beside them. The round is one more column: outside of a recursion it is 0.
+            lie beside them. The round is one more column: outside of a recursion it is 0. Storing a row finds the one
+            that is there, so a change need not be added up before it comes.
 Invariant : each of the `weights` is the sum of what was added to its row. Rows of weight zero are forgotten by
             `compact`, when they are most of what is there: state is as large as what it stands for.
 Never     : no decision what a change means (operators.py).
@@ -19,10 +20,13 @@ from tidelog.backends.local.joins.row_lookups import lookup
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.backends.local.relations.room import grown
+from tidelog.circuits.weight_kernels import add_weights, sum_rounds
 from tidelog.circuits.zset import too_heavy
 from tidelog.planning.views import ANY, NO_MARKS
 
 _LEAST_DEAD = 4096
+_NEVER = 2**31 - 1
+"""No round is so late."""
 
 
 class Trace:
@@ -31,34 +35,52 @@ class Trace:
     def __init__(self, arity: int) -> None:
         self.arity = arity
         self._relation = Relation("trace", arity + 1)
-        self.weights = np.zeros(0, np.int64)
-        self._dead = 0
+        self.weights, self._is_touched = np.zeros(0, np.int64), np.zeros(0, np.bool_)
+        self._alive = np.zeros(1, np.int64)
 
-    def add(self, rows: Array, weights: Array, number: int = 0) -> Array:
-        """Add a change of a round, with distinct rows; the places of its rows."""
+    def __len__(self) -> int:
+        """How many rows are stored, those of weight zero included."""
+        return self._relation.count
+
+    def add(self, rows: Array, weights: Array, rounds: Array | int = 0) -> Array:
+        """Add a change of one round, or of several, any row any number of times; the places of its rows, each once."""
+        if not len(rows):
+            return np.empty(0, np.int32)
         table = np.empty((len(rows), self.arity + 1), np.int32)
-        table[:, :-1], table[:, -1] = rows, number
+        table[:, :-1], table[:, -1] = rows, rounds
         places = self._relation.store(table, ANY, NO_MARKS)
-        self.weights = grown(self.weights, len(self._relation.marks), zeroed=True)
-        before = self.weights[places]
-        after = before + weights
-        if np.any((before > 0) & (weights > 0) & (after < 0)) or np.any((before < 0) & (weights < 0) & (after >= 0)):
+        room = len(self._relation.marks)
+        self.weights, self._is_touched = grown(self.weights, room, zeroed=True), grown(self._is_touched, room, zeroed=True)
+        touched, given = np.empty(len(places), np.int32), np.ascontiguousarray(weights)
+        found = add_weights(self.weights, places, given, self._is_touched, touched, self._alive)
+        return touched[:found] if found >= 0 else self._add_exactly(places, given)
+
+    def _add_exactly(self, places: Array, weights: Array) -> Array:
+        """As `add`, where sums on the way may leave 64 bits; refused if one does in the end."""
+        sums: dict[int, int] = {}
+        for place, weight in zip(places.tolist(), weights.tolist()):
+            sums[place] = sums.get(place, int(self.weights[place])) + weight
+        if not all(-(2**63) <= total < 2**63 for total in sums.values()):
             raise too_heavy()
-        self.weights[places] = after
-        self._dead += int(np.count_nonzero(after == 0)) - int(np.count_nonzero((before == 0) & (after != 0)))
-        return places
+        touched = np.array(list(sums), np.int32)
+        self.weights[touched] = list(sums.values())
+        self._alive[0] = np.count_nonzero(self.weights[: len(self)])
+        return touched
 
     def find(self, keys: Array, columns: tuple[int, ...]) -> tuple[Array, Array]:
         """Places of the rows that have the keys in the columns, and for each of them the number of its key."""
-        if not len(keys):
-            return np.empty(0, np.int32), np.empty(0, np.int32)
-        if columns:
-            places, at = lookup(self._relation, np.ascontiguousarray(keys, np.int32), ANY, columns)
-        else:
-            present = np.arange(self._relation.count, dtype=np.int32)
-            places, at = np.tile(present, len(keys)), np.repeat(np.arange(len(keys), dtype=np.int32), len(present))
+        places, at = self.candidates(keys, columns)
         alive = self.weights[places] != 0
         return places[alive], at[alive]
+
+    def candidates(self, keys: Array, columns: tuple[int, ...]) -> tuple[Array, Array]:
+        """The same, rows of weight zero included."""
+        if not len(keys) or not len(self):
+            return np.empty(0, np.int32), np.empty(0, np.int32)
+        if columns:
+            return lookup(self._relation, np.ascontiguousarray(keys, np.int32), ANY, columns)
+        present = np.arange(len(self), dtype=np.int32)
+        return np.tile(present, len(keys)), np.repeat(np.arange(len(keys), dtype=np.int32), len(present))
 
     def sums(self, rows: Array, below: int | None = None) -> tuple[Array, Array]:
         """For each of the rows, the weights of the rounds before `below` added up, and the weight of round `below`.
@@ -66,19 +88,19 @@ class Trace:
         Without a round all weights are added up.
         """
         before, there = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
-        places, at = self.find(rows, tuple(range(self.arity)))
-        rounds, weights = self.rounds(places), self.weights[places]
-        if below is None:
-            np.add.at(before, at, weights)
-        else:
-            np.add.at(before, at, np.where(rounds < below, weights, 0))
-            np.add.at(there, at, np.where(rounds == below, weights, 0))
+        places, at = self.candidates(rows, tuple(range(self.arity)))
+        number = _NEVER if below is None else below
+        sum_rounds(places, at, self._relation.rows, self.weights, number, before, there)
         return before, there
+
+    @property
+    def table(self) -> Array:
+        """All rows with their rounds, as the kernels read them."""
+        return self._relation.rows
 
     def rows(self, places: Array) -> Array:
         """The rows at some places."""
-        found: Array = self._relation.rows[places, : self.arity]
-        return found
+        return np.ascontiguousarray(self._relation.rows.take(places, axis=0)[:, : self.arity])
 
     def rounds(self, places: Array) -> Array:
         """The rounds in which the rows at some places came."""
@@ -87,7 +109,7 @@ class Trace:
 
     def all(self) -> tuple[Array, Array, Array]:
         """All rows, their rounds and their weights."""
-        places = np.flatnonzero(self.weights[: self._relation.count])
+        places = np.flatnonzero(self.weights[: len(self)])
         return self.rows(places), self.rounds(places), self.weights[places]
 
     def at(self, number: int) -> tuple[Array, Array]:
@@ -104,11 +126,12 @@ class Trace:
     @property
     def nbytes(self) -> int:
         """The memory that rows, weights and indexes take."""
-        return self._relation.nbytes + 8 * self._relation.count
+        return self._relation.nbytes + 9 * len(self)
 
     def compact(self, *, always: bool = False) -> None:
         """Forget rows of weight zero, if they are most of what is there."""
-        if always or (self._dead > _LEAST_DEAD and 2 * self._dead > self._relation.count):
+        dead = len(self) - int(self._alive[0])
+        if always or (dead > _LEAST_DEAD and 2 * dead > len(self)):
             self.load(self.stored())
 
     def stored(self) -> dict[str, Any]:
@@ -119,7 +142,5 @@ class Trace:
     def load(self, stored: dict[str, Any]) -> None:
         """Become what was stored."""
         fresh = Trace(self.arity)
-        for number in np.unique(stored["rounds"]).tolist():
-            chosen = stored["rounds"] == number
-            fresh.add(stored["rows"][chosen], stored["weights"][chosen], number)
+        fresh.add(stored["rows"], stored["weights"], stored["rounds"])
         self.__dict__.update(fresh.__dict__)

@@ -3,15 +3,17 @@
 What      : a `ZSet` is a table in which every row has an integer weight: how often it is there, or, below zero, how
             often it is taken away. A change of a table is a Z-set as well as the table itself.
 Idea      : constants are numbers of one dictionary per circuit, so that a row is a few integers, and adding two Z-sets
-            is putting their rows under each other, sorting, and adding up equal neighbours.
-Invariant : rows are distinct and in order, no weight is zero, and a weight that does not fit 64 bits is refused (E874).
-            With `+`, `-` and the empty Z-set they are an Abelian group (tests/circuits/test_laws.py).
-Never     : changed; every operation makes a new one.
+            is putting their rows under each other, sorting, and adding up equal neighbours. Between the operators of a
+            circuit a Z-set may be `loose`: rows in any order and any number, which are added up when somebody asks.
+            Most are never asked, because what keeps them adds them up where they are stored (trace.py).
+Invariant : `rows` are distinct and in order, no weight is zero, and a weight that does not fit 64 bits is refused
+            (E874). With `+`, `-` and the empty Z-set they are an Abelian group (tests/circuits/test_laws.py).
+Never     : changed, as far as anybody sees; every operation makes a new one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -29,33 +31,74 @@ if TYPE_CHECKING:
 
 _SURE = 2.0**62
 """A sum of magnitudes below this cannot have left 64 bits, rounding included."""
+LOOSE, SUMMED, ORDERED = range(3)
+"""Rows in any order and any number; distinct ones without weight zero in any order; these in order."""
 
 
 class ZSet:
     """Distinct rows of constants, each with a weight that is not zero."""
 
-    __slots__ = ("dictionary", "rows", "weights")
+    __slots__ = ("_held", "dictionary")
 
-    def __init__(self, dictionary: Dictionary, rows: Array, weights: Array) -> None:
-        """Rows of numbers of the dictionary's constants: distinct, in order, none with weight zero (else: `summed`)."""
-        self.dictionary, self.rows, self.weights = dictionary, rows, weights
+    def __init__(self, dictionary: Dictionary, rows: Array, weights: Array, state: int = ORDERED) -> None:
+        """Rows of numbers of the dictionary's constants; how much is known of them is their state."""
+        self.dictionary = dictionary
+        self._held = rows, weights, state  # replaced as a whole, because several threads may read
 
     @classmethod
     def summed(cls, dictionary: Dictionary, rows: Array, weights: Array) -> ZSet:
         """The Z-set of rows in any order and any number: weights of equal rows are added up."""
-        if len(rows) == 0:
-            return cls(dictionary, rows.astype(np.int32), weights.astype(np.int64))
-        order = np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
-        rows, weights = rows[order], weights[order]
-        is_first = np.empty(len(rows), np.bool_)
-        is_first[0] = True
-        np.any(rows[1:] != rows[:-1], axis=1, out=is_first[1:])
-        starts = np.flatnonzero(is_first)
-        sums = np.add.reduceat(weights, starts)
-        if np.add.reduceat(np.abs(weights.astype(np.float64)), starts).max() >= _SURE:
-            _check(weights, starts)
-        kept = sums != 0
-        return cls(dictionary, np.ascontiguousarray(rows[starts[kept]]), sums[kept])
+        return cls(dictionary, *_summed(rows, weights))
+
+    @classmethod
+    def loose(cls, dictionary: Dictionary, rows: Array, weights: Array) -> ZSet:
+        """The same, but nothing is added up, and no weight refused, before somebody asks."""
+        return cls(dictionary, rows, weights, LOOSE)
+
+    @classmethod
+    def together(cls, dictionary: Dictionary, arity: int, parts: Iterable[ZSet]) -> ZSet:
+        """The sum of some Z-sets, loose."""
+        found = [one for one in parts if len(one._held[0])]
+        if len(found) < 2:
+            return found[0] if found else cls.nothing(dictionary, arity)
+        rows, weights = (np.concatenate([one._held[at] for one in found]) for at in (0, 1))
+        return cls(dictionary, rows, weights, LOOSE)
+
+    @property
+    def given(self) -> tuple[Array, Array]:
+        """Rows and weights as they are held: rows may come twice, and in any order."""
+        return self._held[:2]
+
+    @property
+    def parts(self) -> tuple[Array, Array]:
+        """Distinct rows in any order, and their weights, none of which is zero."""
+        return self._settled(SUMMED)
+
+    def settle(self) -> None:
+        """Add up what is loose, or refuse it."""
+        self._settled(SUMMED)
+
+    @property
+    def rows(self) -> Array:
+        """The distinct rows, in order."""
+        return self._settled(ORDERED)[0]
+
+    @property
+    def weights(self) -> Array:
+        """Their weights."""
+        return self._settled(ORDERED)[1]
+
+    def _settled(self, wanted: int) -> tuple[Array, Array]:
+        """Rows and weights in a state that is good enough."""
+        rows, weights, state = self._held
+        if state < wanted:
+            if state == LOOSE:
+                rows, weights = _summed(rows, weights)
+            else:
+                order = _order(rows)
+                rows, weights = rows[order], weights[order]
+            self._held = rows, weights, ORDERED
+        return rows, weights
 
     @classmethod
     def of(cls, dictionary: Dictionary, source: object, weight: int = 1, *, arity: int, name: str = "rows") -> ZSet:
@@ -74,11 +117,11 @@ class ZSet:
     @property
     def arity(self) -> int:
         """The number of columns."""
-        return int(self.rows.shape[1])
+        return int(self._held[0].shape[1])
 
     def __len__(self) -> int:
         """The number of distinct rows."""
-        return len(self.rows)
+        return len(self.parts[0])
 
     def __iter__(self) -> Iterator[tuple[tuple[Value, ...], int]]:
         """Rows as Python values with their weights; for tests and small results."""
@@ -109,9 +152,10 @@ class ZSet:
         return ZSet.summed(self.dictionary, rows, np.concatenate([self.weights, other.weights]))
 
     def __neg__(self) -> ZSet:
-        if len(self) and int(self.weights.min()) == -(2**63):
+        rows, weights, state = self._held
+        if len(weights) and int(weights.min()) == -(2**63):
             raise too_heavy()
-        return ZSet(self.dictionary, self.rows, -self.weights)
+        return ZSet(self.dictionary, rows, -weights, state)
 
     def __sub__(self, other: ZSet) -> ZSet:
         return self + -other
@@ -122,8 +166,7 @@ class ZSet:
 
     def select(self, columns: Sequence[int]) -> ZSet:
         """Some columns in a given order; weights of rows that become equal are added up."""
-        rows = np.ascontiguousarray(self.rows[:, list(columns)])
-        return ZSet.summed(self.dictionary, rows, self.weights)
+        return ZSet.summed(self.dictionary, self.rows.take(list(columns), axis=1), self.weights)
 
     def distinct(self) -> ZSet:
         """The rows of positive weight, each once."""
@@ -138,8 +181,7 @@ class ZSet:
 
     def table(self) -> pa.Table:
         """The rows as an Arrow table with columns c1, c2, ..., without weights."""
-        arrays = [self.dictionary.decode_arrow(np.ascontiguousarray(self.rows[:, at])) for at in range(self.arity)]
-        return pa.table(arrays, names=[f"c{number}" for number in range(1, self.arity + 1)])
+        return decoded(self.dictionary, self.rows)
 
     def to_arrow(self) -> pa.Table:
         """The rows as an Arrow table with columns c1, c2, ... and a last column `weight`."""
@@ -148,6 +190,36 @@ class ZSet:
     def to_dict(self) -> Mapping[tuple[Value, ...], int]:
         """Weights by row."""
         return dict(self)
+
+
+def decoded(dictionary: Dictionary, rows: Array) -> pa.Table:
+    """Rows as an Arrow table with columns c1, c2, ..."""
+    arrays = [dictionary.decode_arrow(np.ascontiguousarray(rows[:, at])) for at in range(rows.shape[1])]
+    return pa.table(arrays, names=[f"c{number}" for number in range(1, len(arrays) + 1)])
+
+
+def _order(rows: Array) -> Array:
+    """In which order rows come; two columns are compared as one word."""
+    if rows.shape[1] == 2 and rows.dtype == np.int32:
+        return np.argsort(rows[:, 0].astype(np.int64) << 32 | rows[:, 1])  # numbers of constants are not negative
+    return np.lexsort(rows.T[::-1]) if rows.shape[1] else np.arange(len(rows))
+
+
+def _summed(rows: Array, weights: Array) -> tuple[Array, Array]:
+    """Distinct rows in order, with the sums of their weights that are not zero."""
+    if len(rows) == 0:
+        return rows.astype(np.int32), weights.astype(np.int64)
+    order = _order(rows)
+    rows, weights = rows[order], weights[order]
+    is_first = np.empty(len(rows), np.bool_)
+    is_first[0] = True
+    np.any(rows[1:] != rows[:-1], axis=1, out=is_first[1:])
+    starts = np.flatnonzero(is_first)
+    sums = np.add.reduceat(weights, starts)
+    if np.add.reduceat(np.abs(weights.astype(np.float64)), starts).max() >= _SURE:
+        _check(weights, starts)
+    kept = sums != 0
+    return np.ascontiguousarray(rows[starts[kept]]), sums[kept]
 
 
 def _pairs(left: Array, right: Array) -> tuple[Array, Array]:

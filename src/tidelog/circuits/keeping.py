@@ -1,0 +1,175 @@
+"""Operators that keep what came: joins and `distinct`.
+
+What      : `Keeping` holds the traces of its inputs; `Join` and `Distinct` look changes up in them.
+Idea      : a join is bilinear, so its change is three joins with what was there before; for `distinct` only the rows
+            that a change touches are looked at. Changes come loose: a trace adds them up where it stores them.
+Source    : Budiu et al., DBSP; de Lima et al. 2024, section 4.
+Invariant : what a moment adds waits in `new` until `commit`: a moment that fails leaves nothing behind.
+Rounds    : two rows of rounds p and q meet in round max(p, q); those that wait for a later round are in `later`.
+Never     : no wiring (circuit.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.local.joins.row_lookups import distinct_rows
+from tidelog.backends.local.kernels.compiled import Array
+from tidelog.circuits.operators import Operator, Stored
+from tidelog.circuits.trace import Trace
+from tidelog.circuits.weight_kernels import meet_rows
+from tidelog.circuits.zset import SUMMED, ZSet, product
+from tidelog.errors import UsageError
+
+
+class Keeping(Operator):
+    """An operator that keeps its inputs: `old` is what they added up to before this moment, `new` what came in it."""
+
+    def __init__(self, dictionary: Dictionary, arity: int, kept: Sequence[int], note: str = "") -> None:
+        super().__init__(dictionary, arity, note)
+        self.old = [Trace(one) for one in kept]
+        self.new = [Trace(one) for one in kept]
+        self._swapped: list[int] = []
+        """Of which inputs everything is new: what came has taken the place of the empty trace."""
+
+    def commit(self) -> None:
+        """Add what is new; checked as a whole, so that a weight that is too large changes nothing."""
+        done: list[int] = []
+        try:
+            for at, (old, new) in enumerate(zip(self.old, self.new)):
+                if len(old):
+                    rows, rounds, weights = new.all()
+                    old.add(rows, weights, rounds)
+                else:
+                    self._swap(at)
+                done.append(at)
+        except UsageError:
+            self._take_back(done)
+            raise
+
+    def take_back(self) -> None:
+        """A commit that was done is undone, because that of another operator failed."""
+        self._take_back(range(len(self.old)))
+
+    def _take_back(self, inputs: Iterable[int]) -> None:
+        for at in inputs:
+            if at in self._swapped:
+                self._swap(at)
+            else:
+                rows, rounds, weights = self.new[at].all()
+                self.old[at].add(rows, -weights, rounds)
+
+    def _swap(self, at: int) -> None:
+        self.old[at], self.new[at] = self.new[at], self.old[at]
+        self._swapped.append(at)
+
+    def undo(self) -> None:
+        """Forget what is new."""
+        super().undo()
+        self.new = [Trace(one.arity) if len(one) else one for one in self.new]
+        self._swapped = []
+
+    def finish(self) -> None:
+        """Begin another moment."""
+        self.undo()
+        for old in self.old:
+            old.compact()
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of what is kept."""
+        return sum(one.nbytes for one in (*self.old, *self.new))
+
+    def stored(self) -> Stored:
+        """What was kept, by input."""
+        return {f"{at} {name}": array for at, old in enumerate(self.old) for name, array in old.stored().items()}
+
+    def load(self, stored: Stored) -> None:
+        """Take it over."""
+        for at, old in enumerate(self.old):
+            old.load({name: stored[f"{at} {name}"] for name in ("rows", "rounds", "weights")})
+
+
+class Join(Keeping):
+    """Rows that agree in pairs of columns, side by side; bilinear: (a b)' = a' I(b) + I(a) b' - a' b', with sums I."""
+
+    word = "join"
+
+    def __init__(self, dictionary: Dictionary, arities: tuple[int, int], on: Sequence[tuple[int, int]]) -> None:
+        note = ", ".join(f"{left} = {right}" for left, right in on)
+        super().__init__(dictionary, sum(arities), arities, note)
+        self._columns = tuple(left for left, _ in on), tuple(right for _, right in on)
+
+    def step(self, changes: Sequence[ZSet], number: int) -> ZSet:
+        """Each change with everything on the other side; of the two changes with each other once.
+
+        A round comes once in a moment, so what is new of it is this change, added up.
+        """
+        for side, change in enumerate(changes):
+            mine, other = self.new[side], 1 - side
+            places = mine.add(*change.given, number)
+            if len(places):
+                added = ZSet(self.dictionary, mine.rows(places), mine.weights[places], SUMMED)
+                self._meet(added, side, self.old[other], number)
+                self._meet(added, side, self.new[other], number)
+        return self.due(number)
+
+    def _meet(self, change: ZSet, side: int, trace: Trace, number: int) -> None:
+        """Leave the pairs of a change and a trace for the rounds in which they meet."""
+        given, weights = change.given
+        places, at = trace.candidates(given.take(self._columns[side], axis=1), self._columns[1 - side])
+        size = len(places)
+        if not size:
+            return
+        rows, products = np.empty((size, self.arity), np.int32), np.empty(size, np.int64)
+        rounds = np.empty(size, np.int32)
+        found = meet_rows(
+            given, weights, at, trace.table, trace.weights, places, number, side == 0, rows, products, rounds
+        )
+        if found < 0:  # as the kernel does, but exactly
+            sides, found = [given[at], trace.rows(places)], size
+            rows, rounds = np.concatenate(sides if side == 0 else sides[::-1], axis=1), trace.rounds(places)
+            products, rounds = product(weights[at], trace.weights[places]), np.maximum(rounds, number)
+        rows, products, rounds = rows[:found], products[:found], rounds[:found]
+        if not found or rounds.max() == number:
+            self.later.setdefault(number, []).append(ZSet.loose(self.dictionary, rows, products))
+            return
+        for met in np.unique(rounds).tolist():
+            chosen = rounds == met
+            self.later.setdefault(met, []).append(ZSet.loose(self.dictionary, rows[chosen], products[chosen]))
+
+
+class Distinct(Keeping):
+    """Every row of positive weight once: not linear, but only rows that change can change their sign."""
+
+    word = "distinct"
+
+    def __init__(self, dictionary: Dictionary, arity: int) -> None:
+        super().__init__(dictionary, arity, (arity,))
+
+    def step(self, changes: Sequence[ZSet], number: int) -> ZSet:
+        """The difference of signs: with and without this moment, up to this round and up to the one before."""
+        [old], [new] = self.old, self.new
+        touched = new.rows(new.add(*changes[0].given, number))
+        self._look_again(touched, number)
+        waiting = self.due(number).given[0]
+        if len(waiting):
+            touched = distinct_rows(np.concatenate([touched, waiting]))
+        before, there = old.sums(touched, number)
+        added, fresh = new.sums(touched, number)
+        now = (before + there + added + fresh > 0).astype(np.int64) - (before + there > 0)
+        earlier = (before + added > 0).astype(np.int64) - (before > 0)
+        difference = now - earlier
+        kept = difference != 0
+        return ZSet(self.dictionary, touched[kept], difference[kept], SUMMED)
+
+    def _look_again(self, touched: Array, number: int) -> None:
+        """Rows that the moments before brought in later rounds may change their sign there."""
+        places, _ = self.old[0].find(touched, tuple(range(self.arity)))
+        rounds, known = self.old[0].rounds(places), self.old[0].rows(places)
+        for later in np.unique(rounds[rounds > number]).tolist():
+            rows = known[rounds == later]
+            self.later.setdefault(later, []).append(ZSet.loose(self.dictionary, rows, np.ones(len(rows), np.int64)))
