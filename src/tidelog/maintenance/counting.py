@@ -9,7 +9,8 @@ Invariant  : between two steps every instance over the facts that are NOW is cou
              round below the current one are final. A fact leaves its round at most once and enters one at most once.
 Cost       : grows with the instances that come, go or change their round; deletion needs no search for other proofs.
 Departures : a fact that loses its round is absent until its next round comes, so that a dead cycle cannot climb for
-             ever. Without recursion there is one round, and this is plain counting.
+             ever. Without recursion there is one round, and this is plain counting. A store may derive and count
+             a whole stage in its own way (at_once.py).
 
 Example (run by tests/maintenance/test_traces.py): as in bf.py. At first r(a) belongs to round 1, and r(b) and r(c) to
 round 2. Each of the two has one derivation counted in round 2, from r(a), and one in round 3, from the other.
@@ -34,6 +35,7 @@ round 2. Each of the two has one derivation counted in round 2, from r(a), and o
 
 from __future__ import annotations
 
+from tidelog.maintenance.at_once import count_at_once
 from tidelog.maintenance.store import F
 from tidelog.maintenance.task import Strategy, Task
 from tidelog.maintenance.versions import GAINED, GAINED_ABOVE, LOST, NEW_VERSION, OLD_VERSION
@@ -51,8 +53,8 @@ class Counting(Strategy):
 
     def maintain(self, task: Task[F]) -> None:
         """Count the instances that the changes below take and give; then follow the facts whose round changes."""
-        relations = task.stage.relations
-        candidates = self._changed(task) if task.store.is_counted(relations) else self._from_scratch(task)
+        is_known = task.store.is_counted(task.stage.relations) and not _is_first(task)
+        candidates = self._changed(task) if is_known else self._from_scratch(task)
         while candidates:
             candidates = self._step(task, candidates)
 
@@ -78,6 +80,8 @@ class Counting(Strategy):
         """
         store, relations = task.store, task.stage.relations
         store.start_counting(relations)
+        if count_at_once(task):
+            return store.nothing()
         store.mark(store.select(relations, NOW), remove=Mark.NOW)
         heads = store.count_all(task.stage, task.scheduled.grounded.rules, NEW_VERSION, +1, PHASE)
         number, _, entering, later = store.due(store.union([heads, store.select(relations, View(Mark.EXPLICIT))]))
@@ -115,3 +119,9 @@ class Counting(Strategy):
         heads = store.count(task.stage, moving, store.nothing(), GAINED_ABOVE, sign, PHASE)
         store.mark(moving, remove=Mark.DELTA)
         return heads
+
+
+def _is_first(task: Task[F]) -> bool:
+    """Whether nothing that the stage reads was there before, so that all of its instances are new."""
+    relations = task.scheduled.positive | task.stage.relations
+    return not task.loses and not any(task.store.size(relation) for relation in relations)

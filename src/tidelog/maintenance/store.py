@@ -94,6 +94,9 @@ class StagesAtOnce(Protocol):
         by rule; then nothing has been changed. Facts are stored in the order of the rounds that find them (clause 5).
         """
 
+    def count(self, stage: Stage, ask_round: Callable[[], None]) -> float | None:
+        """As `derive`, for a stage that is counted and has neither counts nor ranks yet: afterwards it has both."""
+
 
 class BestValues(Protocol[F]):
     """What finds best values of a recursion through `min` or `max` step by step, without a round for every step.

@@ -61,6 +61,13 @@ class PairRule:
     apart: set[tuple[int, int]] = field(default_factory=set)
     """The pairs of places whose values must differ."""
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether an instance is known by its ends and its middle: no fact of it has a value that only has to exist."""
+        conditions = (one for some in self.conditions.values() for one in some)
+        is_certain = all(one.is_negated or one.is_loop or one.arity == 1 for one in conditions)
+        return is_certain and (not self.has_middle or any(not one.is_negated for one in self.factors[SECOND]))
+
 
 def pair_rules(stage: Stage) -> tuple[PairRule, ...] | None:
     """The stage's rules over pairs, if all of them are, and if there is more to them than copying."""

@@ -59,7 +59,8 @@ class LocalStore:
         self.relations, self.relation = self.catalogue.relations, self.catalogue.relation
         self._supply, self.workers, self.runner = supply, workers, Runner(self.relations, workers)
         self.derivations = self.runner.derivations
-        self.bits = BitStages(self.relations, self.relation, self.dictionary, self.derivations)
+        known = self.relations, self.relation, self.dictionary, self.derivations
+        self.bits = BitStages(*known, lambda: self.counted)
         self.prepared: dict[int, Preparation] = {}
         self.counted, self.groups = Counted(), Groups(self.dictionary, self.catalogue.pause)
         self._best = BestFirst(self._preparation, self.runner, self.relations, self.dictionary)

@@ -22,8 +22,10 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from tidelog.backends.local.bits.fixpoint import Fixpoint
 from tidelog.backends.local.bits.matrices import EXPLICIT, Layout, Matrices
 from tidelog.backends.local.bits.numbering import Numbering, Numbers
+from tidelog.backends.local.bits.round_counts import Ranks, fits
 from tidelog.backends.local.bits.way import Way, way
 from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.maintenance.store import AT_ONCE
 from tidelog.planning.lowered import Stage
@@ -55,9 +57,10 @@ class BitStages:
         relation_of: Callable[[str, int], Relation],
         dictionary: Dictionary,
         derivations: Counter[tuple[str, str]],
+        counted: Callable[[], Counted],
     ) -> None:
         self._relations, self._relation_of, self._dictionary = relations, relation_of, dictionary
-        self._derivations = derivations
+        self._derivations, self._counted = derivations, counted
         self._shapes: dict[int, tuple[Stage, tuple[PairRule, ...] | None]] = {}
         self._prices: dict[frozenset[str], float] = {}
         self._numbers = Numbers()
@@ -80,7 +83,22 @@ class BitStages:
 
     def derive(self, stage: Stage, ask_round: Callable[[], None]) -> float | None:
         """Bring the stage's NOW to its fixpoint, and say what it cost; None if rows are better: nothing is changed."""
+        return self._begin(stage, ask_round, self._shape(stage), None)
+
+    def count(self, stage: Stage, ask_round: Callable[[], None]) -> float | None:
+        """As `derive`, and begin ranks and counts of a stage that is counted and has none yet."""
         rules = self._shape(stage)
+        if rules is None or not all(rule.is_exact for rule in rules):
+            return None
+        return self._begin(stage, ask_round, rules, self._counted())
+
+    def _begin(
+        self,
+        stage: Stage,
+        ask_round: Callable[[], None],
+        rules: tuple[PairRule, ...] | None,
+        counted: Counted | None,
+    ) -> float | None:
         asked = None if rules is None else way()
         if rules is None or asked is Way.ROWS:
             return None
@@ -92,7 +110,7 @@ class BitStages:
         if numbering is None:
             return None
         try:
-            return self._derive(stage, rules, numbering, ask_round, is_forced=is_forced)
+            return self._derive(stage, rules, numbering, ask_round, counted, is_forced=is_forced)
         finally:
             self._numbers.clean(numbering)
             for name in stage.relations & self._relations.keys():
@@ -104,6 +122,7 @@ class BitStages:
         rules: tuple[PairRule, ...],
         numbering: Numbering,
         ask_round: Callable[[], None],
+        counted: Counted | None,
         *,
         is_forced: bool,
     ) -> float | None:
@@ -115,11 +134,17 @@ class BitStages:
         is_thin = numbering.facts < THIN * len(numbering) and _is_linear(stage, rules)
         if 8 * words > MOST_BYTES or (not is_forced and (is_thin or words > SPARSEST * (numbering.facts + 64))):
             return None
+        room = len(heads), len(numbering)
+        if counted is not None and not fits(*room, 1, MOST_BYTES):
+            return None
+        ranks = None if counted is None else Ranks([relation.name for relation in heads], len(numbering))
         writes, changes = sum(relation.alive for relation in heads) < FEWEST, None
         while changes is None:
             chosen = layout if writes else layout.alone
-            found = Fixpoint(rules, heads, Matrices(chosen, numbering, self._relations), writes=writes)
+            found = Fixpoint(rules, heads, Matrices(chosen, numbering, self._relations), ranks, writes=writes)
             if not found.run(ask_round, self.ask_budget, is_patient=is_forced):
+                return None
+            if counted is not None and not fits(*room, found.rounds, MOST_BYTES):
                 return None
             changes = found.changes()  # or None: there are facts to write, and so their rounds are repeated
             writes, ask_round = True, _count_no_round
@@ -131,6 +156,9 @@ class BitStages:
             relation.mark(going, NO_MARKS, Mark.NOW)
             relation.append_waiting(Mark.NOW)
             self.ask_budget()
+        if ranks is not None and counted is not None:
+            for name, counts in found.counts(ranks, self.ask_budget).items():
+                ranks.give(counted, self._relations[name], numbering.numbers, counts)
         self._prices[stage.relations] = price
         return price
 

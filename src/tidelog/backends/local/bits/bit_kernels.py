@@ -42,7 +42,8 @@ def lowest(word: np.uint64) -> Int:
 
 
 @compiled
-def _bit(place: Int) -> np.uint64:
+def bit(place: Int) -> np.uint64:
+    """The bit of a value in its word."""
     return _ONE << (np.uint64(place) & _WORD)
 
 
@@ -92,7 +93,7 @@ def fill_matrix(
             continue
         if flipped:
             one, other = other, one
-        space[base + one, other >> 6] |= _bit(other)
+        space[base + one, other >> 6] |= bit(other)
         found += 1
     return found
 
@@ -107,7 +108,7 @@ def fill_vector(
             continue
         number = np.int64(numbers[rows[row, column]])
         if number >= 0:
-            vector[number >> 6] |= _bit(number)
+            vector[number >> 6] |= bit(number)
 
 
 @compiled
@@ -123,7 +124,7 @@ def fill_conjunction(
                 word &= ~other if literals[i, 1] else other
             space[target + row, at] = word
         if apart:
-            space[target + row, row >> 6] &= ~_bit(row)
+            space[target + row, row >> 6] &= ~bit(row)
 
 
 @compiled
@@ -132,15 +133,15 @@ def find_occupied(space: Array, base: Int, size: Int, among: Array, vector: Arra
     for at in range(vector.shape[0]):
         vector[at] = _ZERO
     for row in range(size):
-        if among[row >> 6] & _bit(row):
+        if among[row >> 6] & bit(row):
             for at in range(space.shape[1]):
                 if space[base + row, at] != _ZERO:
-                    vector[row >> 6] |= _bit(row)
+                    vector[row >> 6] |= bit(row)
                     break
 
 
 @compiled
-def _between(space: Array, vectors: Array, code: Array, literals: Array, row: Int, words: Array) -> np.uint64:
+def find_between(space: Array, vectors: Array, code: Array, literals: Array, row: Int, words: Array) -> np.uint64:
     """The middle values to which `row` leads; all words together, to see whether there are any."""
     found = _ZERO
     on = code[ON_Y]
@@ -153,7 +154,7 @@ def _between(space: Array, vectors: Array, code: Array, literals: Array, row: In
         found |= word
     if code[FLAGS] & X_NOT_Y:
         at = row >> 6
-        words[at] &= ~_bit(row)
+        words[at] &= ~bit(row)
         found = _ZERO
         for at in range(words.shape[0]):
             found |= words[at]
@@ -161,7 +162,7 @@ def _between(space: Array, vectors: Array, code: Array, literals: Array, row: In
 
 
 @compiled
-def _allowed(space: Array, vectors: Array, code: Array, literals: Array, row: Int, words: Array) -> None:
+def find_allowed(space: Array, vectors: Array, code: Array, literals: Array, row: Int, words: Array) -> None:
     """The values that a pair with `row` may end in."""
     on = code[ON_Z]
     for at in range(words.shape[0]):
@@ -172,9 +173,9 @@ def _allowed(space: Array, vectors: Array, code: Array, literals: Array, row: In
         words[at] = word
     if code[FLAGS] & IS_LOOP:
         for at in range(words.shape[0]):
-            words[at] &= _bit(row) if at == row >> 6 else _ZERO
+            words[at] &= bit(row) if at == row >> 6 else _ZERO
     if code[FLAGS] & X_NOT_Z:
-        words[row >> 6] &= ~_bit(row)
+        words[row >> 6] &= ~bit(row)
 
 
 @compiled
@@ -192,14 +193,14 @@ def apply_rule(
         x = row
         row += 1
         spent += 1
-        if not vectors[code[ON_X], x >> 6] & _bit(x):
+        if not vectors[code[ON_X], x >> 6] & bit(x):
             continue
         if code[FLAGS] & HAS_MIDDLE:
             spent += width
-            if _between(space, vectors, code, literals, x, middle) == _ZERO:
+            if find_between(space, vectors, code, literals, x, middle) == _ZERO:
                 continue
         spent += width
-        _allowed(space, vectors, code, literals, x, allowed)
+        find_allowed(space, vectors, code, literals, x, allowed)
         some = _ZERO
         for at in range(width):
             allowed[at] &= ~(space[code[ALL] + x, at] | space[code[NEXT] + x, at])
@@ -237,15 +238,15 @@ def count_instances(
         x = row
         row += 1
         spent += 1
-        if not vectors[code[ON_X], x >> 6] & _bit(x):
+        if not vectors[code[ON_X], x >> 6] & bit(x):
             continue
         if code[FLAGS] & HAS_MIDDLE:
             spent += width
-            if _between(space, vectors, code, literals, x, middle) == _ZERO:
+            if find_between(space, vectors, code, literals, x, middle) == _ZERO:
                 continue
         if through < 0 or code[FLAGS] & NEEDS_MASK:
             spent += width
-            _allowed(space, vectors, code, literals, x, allowed)
+            find_allowed(space, vectors, code, literals, x, allowed)
         if through < 0:
             for at in range(width):
                 total[0] += ones(allowed[at])
@@ -262,7 +263,7 @@ def count_instances(
                     spent += width
                 else:
                     total[0] += degrees[y]
-                    if code[FLAGS] & X_NOT_Z and space[through + y, x >> 6] & _bit(x):
+                    if code[FLAGS] & X_NOT_Z and space[through + y, x >> 6] & bit(x):
                         total[0] -= 1
     return row, spent
 
@@ -307,8 +308,8 @@ def flip_new(space: Array, size: Int, delta: Int, flipped_every: Int, flipped_de
             while word != _ZERO:
                 other = 64 * at + lowest(word)
                 word &= word - _ONE
-                space[flipped_delta + other, row >> 6] |= _bit(row)
-                space[flipped_every + other, row >> 6] |= _bit(row)
+                space[flipped_delta + other, row >> 6] |= bit(row)
+                space[flipped_every + other, row >> 6] |= bit(row)
 
 
 @compiled
@@ -349,7 +350,7 @@ def compare_rows(
         one, other = np.int64(numbers[rows[row, 0]]), np.int64(numbers[rows[row, 1]])
         is_there = False
         if one >= 0 and other >= 0:
-            is_there = (space[base + one, other >> 6] & _bit(other)) != _ZERO
+            is_there = (space[base + one, other >> 6] & bit(other)) != _ZERO
         stored += is_there
         if is_there == ((marks[row] & now) != 0):
             continue

@@ -20,6 +20,7 @@ import numpy as np
 
 from tidelog.backends.local.bits import bit_kernels
 from tidelog.backends.local.bits.matrices import DELTA, FRESH, KNOWN, Matrices, needs_product
+from tidelog.backends.local.bits.round_counts import Ranks
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.interpreting import bounded
 from tidelog.backends.local.relations.relation import Relation
@@ -39,11 +40,20 @@ class Fixpoint:
     """One stage on its way to its fixpoint."""
 
     def __init__(
-        self, rules: Sequence[PairRule], heads: Sequence[Relation], matrices: Matrices, *, writes: bool
+        self,
+        rules: Sequence[PairRule],
+        heads: Sequence[Relation],
+        matrices: Matrices,
+        ranks: Ranks | None = None,
+        *,
+        writes: bool,
     ) -> None:
-        """`heads` are the relations of the stage; if it `writes`, rows wait there to be stored."""
+        """`heads` are the relations of the stage; if it `writes`, rows wait there to be stored.
+
+        With `ranks`, the round of each fact is noted.
+        """
         self._rules, self._own, self.matrices = rules, {one.name: one for one in heads}, matrices
-        self._writes = writes
+        self._writes, self._ranks = writes, ranks
         self._scratch = np.empty((3, matrices.width), np.uint64)
         self._vectors: dict[int, Array] = {}
         for rule in rules:
@@ -53,6 +63,9 @@ class Fixpoint:
         """How many words were looked at."""
         self.facts = 0
         self.rounds = 0
+        if ranks is not None:
+            for name in self._own:
+                ranks.note(matrices, name, matrices.base(name, KNOWN), 0)
 
     def run(self, ask_round: Callable[[], None], ask_budget: Callable[[], None], *, is_patient: bool) -> bool:
         """Go on to the fixpoint; False if that is not worth it, unless one is patient."""
@@ -86,6 +99,15 @@ class Fixpoint:
             self._through(bit_kernels.count_instances, rule, code, literals, ask_budget, degrees, total)
             found[rule.rule.key] = found.get(rule.rule.key, 0) + int(total[0])
         return found
+
+    def counts(self, ranks: Ranks, ask_budget: Callable[[], None]) -> Mapping[str, Array]:
+        """How many instances derive each pair of each relation in which round, given the rounds of all facts."""
+
+        def walk(kernel: Callable[..., tuple[int, int]], rule: PairRule, *more: Array) -> None:
+            code, literals = self._code((rule, None, -1))
+            self._through(kernel, rule, code, literals, ask_budget, *more)
+
+        return ranks.counts(self._rules, self.rounds, walk)
 
     def changes(self) -> list[tuple[Relation, Array, Array]] | None:
         """For each relation the stored rows that come and go; None if facts are new for which no rows wait."""
@@ -143,6 +165,8 @@ class Fixpoint:
         if count:
             self.facts += count
             matrices.flip(relation.name)
+            if self._ranks is not None:
+                self._ranks.note(matrices, relation.name, delta, self.rounds)
             if self._writes:
                 matrices.write(relation, count)
         return int(count)

@@ -74,6 +74,11 @@ class Counted:
         """Add to the counts of facts in their rounds."""
         self._undo.append(self.of(relation).add(facts, rounds, sign))
 
+    def begin(self, relation: Relation, ranks: Array, near: Array, cells: Array, further: Array) -> None:
+        """Let the counts of a relation begin with these. (With the stage, which began now, an undo forgets them.)"""
+        self.of(relation).begin(ranks, near, cells, further)
+        self._undo.append(lambda: None)
+
     def rank(self, relation: Relation, facts: Array, round_number: int | None) -> None:
         """Give facts a rank, or none."""
         self._undo.append(self.of(relation).rank(facts, round_number))

@@ -18,7 +18,6 @@ import numpy as np
 from tidelog.backends.local.kernels.compiled import Array, Int, compiled
 from tidelog.backends.local.kernels.hashing import find_one
 from tidelog.backends.local.kernels.memory import load32
-from tidelog.backends.local.relations.facts import distinct
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.errors import LawError
 from tidelog.planning.views import ANY, NO_MARKS, Mark
@@ -27,6 +26,7 @@ NEVER = np.int64(1 << 40)
 _NEGATIVE, _OVERFLOW = 1, 2
 _GREATEST = np.int64(2**62)
 _LEAST_GARBAGE = 4096
+_EXPLICIT = int(Mark.EXPLICIT)
 
 
 @compiled
@@ -64,20 +64,30 @@ def _add_near(near: Array, facts: Array, rounds: Array, sign: Int, far: Array) -
 
 
 @compiled
-def _first_rounds(
-    facts: Array, near: Array, slots: Int, room: Int, links: Int, cells: Array, counts: Array, first: Array
-) -> None:
-    """The least round in which each fact has a count, NEVER if none."""
+def _find_due(
+    facts: Array, marks: Array, ranks: Array, near: Array, slots: Int, room: Int, links: Int, cells: Array,
+    counts: Array, found: Array, events: Array, leaves: Array,
+) -> Int:  # fmt: skip
+    """The facts whose rank is not their first round, the lesser of both, and whether it is the rank; how many.
+
+    The first round is the least in which a fact has a count, 0 if it is explicit, NEVER if it has none.
+    """
+    due = 0
     for i in range(facts.shape[0]):
-        at = 2 * np.int64(facts[i])
-        least = near[at] if near[at + 1] > 0 else NEVER
-        end = find_one(slots, room, np.int64(facts[i]))
+        fact = np.int64(facts[i])
+        least = near[2 * fact] if near[2 * fact + 1] > 0 else NEVER
+        end = find_one(slots, room, fact)
         cell = np.int64(-1) if end == -1 else load32(links, end)
         while cell != -1:
             if counts[cell] > 0 and cells[cell, 1] < least:
                 least = np.int64(cells[cell, 1])
             cell = np.int64(-1) if cell == end else load32(links, cell)
-        first[i] = least
+        if marks[fact] & _EXPLICIT:
+            least = np.int64(0)
+        if least != ranks[fact]:
+            found[due], events[due], leaves[due] = fact, min(least, ranks[fact]), ranks[fact] < least
+            due += 1
+    return due
 
 
 class Counts:
@@ -95,6 +105,11 @@ class Counts:
     def nbytes(self) -> int:
         """The memory that ranks and counts take."""
         return self._ranks.nbytes + self._near.nbytes + self._cells.nbytes + self._counts.nbytes
+
+    def begin(self, ranks: Array, near: Array, cells: Array, further: Array) -> None:
+        """Take over what was counted elsewhere: ranks, the counts beside the facts, and cells with their counts."""
+        self._ranks, self._near = ranks, near
+        self._rebuild(cells, further)
 
     def add(self, facts: Array, rounds: Array, sign: int) -> Callable[[], None]:
         """Add to the count of each fact in its round, once per occurrence; returns what undoes it."""
@@ -151,23 +166,18 @@ class Counts:
 
         return undo
 
-    def first_rounds(self, facts: Array) -> Array:
-        """The least round in which each fact has a count, 0 for explicit facts, NEVER if none."""
-        first = np.empty(len(facts), np.int64)
+    def due(self, facts: Array) -> tuple[Array, Array, Array]:
+        """Facts whose rank is not their first round: these, the round in which they are due, and whether they leave."""
+        size = len(facts)
+        found, events, leaves = np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.bool_)
         index, cells = self._cells.index((0,)), self._cells
         self._near = _longer(self._near, 2 * self._relation.count, 0)
-        _first_rounds(
-            facts,
-            self._near,
-            index.slots.ctypes.data,
-            len(index.slots) - 1,
-            index.links.ctypes.data,
-            cells.rows,
-            self._counts,
-            first,
-        )
-        first[(self._relation.marks[facts] & int(Mark.EXPLICIT)) != 0] = 0
-        return first
+        self._ranks = _longer(self._ranks, self._relation.count, NEVER)
+        due = _find_due(
+            facts, self._relation.marks, self._ranks, self._near, index.slots.ctypes.data, len(index.slots) - 1,
+            index.links.ctypes.data, cells.rows, self._counts, found, events, leaves,
+        )  # fmt: skip
+        return found[:due], events[:due], leaves[:due]
 
     def tidy(self) -> None:
         """Between transactions: remove cells whose count is 0, if they are many.
@@ -218,20 +228,14 @@ def due(counted: dict[str, tuple[Counts, Array]]) -> tuple[int, dict[str, Array]
 
     Gives the least such round, the facts that leave it, the facts that enter it, and those that come later.
     """
-    found: dict[str, tuple[Array, Array, Array]] = {}
-    for name, (counts, facts) in counted.items():
-        rows = distinct(facts)
-        rank, first = counts.ranks(rows), counts.first_rounds(rows)
-        is_due = rank != first
-        found[name] = rows[is_due], rank[is_due], first[is_due]
-    events = [np.minimum(rank, first) for _, rank, first in found.values() if len(rank)]
-    if not events:
+    found = {name: counts.due(facts) for name, (counts, facts) in counted.items()}
+    rounds = [int(events.min()) for _, events, _ in found.values() if len(events)]
+    if not rounds:
         return 0, {}, {}, {}
-    least = int(min(event.min() for event in events))
-    leaving, entering, later = {}, {}, {}
-    for name, (rows, rank, first) in found.items():
-        now = np.minimum(rank, first) == least
-        leaving[name], entering[name], later[name] = rows[now & (rank < first)], rows[now & (rank > first)], rows[~now]
+    least, leaving, entering, later = min(rounds), {}, {}, {}
+    for name, (rows, events, leaves) in found.items():
+        now = events == least
+        leaving[name], entering[name], later[name] = rows[now & leaves], rows[now & ~leaves], rows[~now]
     return least, leaving, entering, later
 
 
