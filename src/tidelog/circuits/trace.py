@@ -12,6 +12,7 @@ Never     : no decision what a change means (operators.py).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ from tidelog.planning.views import ANY, NO_MARKS
 _LEAST_DEAD = 4096
 _NEVER = 2**31 - 1
 """No round is so late."""
+_PORTION = 1 << 16
+"""How many rows are stored at a time: a relation makes room for all that may be new, and most may be known."""
 
 
 class Trace:
@@ -44,16 +47,39 @@ class Trace:
 
     def add(self, rows: Array, weights: Array, rounds: Array | int = 0) -> Array:
         """Add a change of one round, or of several, any row any number of times; the places of its rows, each once."""
-        if not len(rows):
-            return np.empty(0, np.int32)
+        given, touched, found = np.ascontiguousarray(weights), np.empty(len(rows), np.int32), 0
+        stored: list[Array] = []
+        for start in range(0, len(rows), _PORTION):
+            part = slice(start, start + _PORTION)
+            stored.append(self._places(rows[part], rounds if isinstance(rounds, int) else rounds[part]))
+            more = add_weights(
+                self.weights, stored[-1], given[part], self._is_touched, touched[found:], self._alive
+            )  # fmt: skip
+            if more < 0:
+                self._is_touched[:] = False
+                self._take_back(stored[:-1], given)
+                rest = slice(start + _PORTION, None)
+                stored.append(self._places(rows[rest], rounds if isinstance(rounds, int) else rounds[rest]))
+                return self._add_exactly(np.concatenate(stored), given)
+            found += more
+        self._is_touched[touched[:found]] = False
+        return touched[:found]
+
+    def _places(self, rows: Array, rounds: Array | int) -> Array:
+        """Store rows; where they are."""
         table = np.empty((len(rows), self.arity + 1), np.int32)
         table[:, :-1], table[:, -1] = rows, rounds
         places = self._relation.store(table, ANY, NO_MARKS)
         room = len(self._relation.marks)
-        self.weights, self._is_touched = grown(self.weights, room, zeroed=True), grown(self._is_touched, room, zeroed=True)
-        touched, given = np.empty(len(places), np.int32), np.ascontiguousarray(weights)
-        found = add_weights(self.weights, places, given, self._is_touched, touched, self._alive)
-        return touched[:found] if found >= 0 else self._add_exactly(places, given)
+        self.weights = grown(self.weights, room, zeroed=True)
+        self._is_touched = grown(self._is_touched, room, zeroed=True)
+        return places
+
+    def _take_back(self, stored: Sequence[Array], given: Array) -> None:
+        """Undo what was added at places."""
+        places = np.concatenate([np.empty(0, np.int32), *stored])
+        np.subtract.at(self.weights, places, given[: len(places)])
+        self._alive[0] = np.count_nonzero(self.weights[: len(self)])
 
     def _add_exactly(self, places: Array, weights: Array) -> Array:
         """As `add`, where sums on the way may leave 64 bits; refused if one does in the end."""

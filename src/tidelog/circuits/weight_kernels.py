@@ -20,10 +20,10 @@ _SURE = 2.0**62
 
 @compiled
 def add_weights(weights: Array, places: Array, given: Array, is_touched: Array, touched: Array, alive: Array) -> Int:
-    """Add to the weights at some places; `touched` gets these places, each once, and their number is returned.
+    """Add to the weights at some places; those that are not touched yet go into `touched`; how many that are.
 
-    `is_touched` is scratch space, all False before and after. `alive` counts the weights that are not zero.
-    If a sum on the way would leave 64 bits, -1 is returned and nothing is changed.
+    `is_touched` notes them, for the caller to forget. `alive` counts the weights that are not zero.
+    If a sum on the way would leave 64 bits, -1 is returned and no weight is changed.
     """
     found, done = 0, 0
     for i in range(places.shape[0]):
@@ -38,8 +38,6 @@ def add_weights(weights: Array, places: Array, given: Array, is_touched: Array, 
             touched[found] = place
             found += 1
         done += 1
-    for i in range(found):
-        is_touched[touched[i]] = False
     if done == places.shape[0]:
         return found
     for i in range(done):

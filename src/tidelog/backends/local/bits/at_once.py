@@ -157,8 +157,9 @@ class BitStages:
             relation.append_waiting(Mark.NOW)
             self.ask_budget()
         if ranks is not None and counted is not None:
-            for name, counts in found.counts(ranks, self.ask_budget).items():
-                ranks.give(counted, self._relations[name], numbering.numbers, counts)
+            for relation in heads:
+                ranks.give(counted, relation, numbering.numbers, found.rounds, found.count)
+                self.ask_budget()
         self._prices[stage.relations] = price
         return price
 

@@ -57,19 +57,32 @@ def _latest(ranked: Array, ranks: Array, first: Int, last: Int, start: Int, end:
 
 
 @compiled
+def _only_ranked(ranked: Array, first: Int, last: Int, seconds: Int) -> Int:
+    """The ranks of the only literal among some that has any, if it leads on from the middle, not inverted; else -1."""
+    only = -1
+    for i in range(first, last):
+        if ranked[i, 0] >= 0:
+            if only >= 0 or i < seconds or ranked[i, 1]:
+                return -1
+            only = ranked[i, 0]
+    return only
+
+
+@compiled
 def count_by_round(
-    space: Array, vectors: Array, code: Array, literals: Array, size: Int, start: Int, fuel: Int, scratch: Array,
-    ranked: Array, ranks: Array, counts: Array,
+    space: Array, vectors: Array, code: Array, literals: Array, stop: Int, start: Int, fuel: Int, scratch: Array,
+    ranked: Array, ranks: Array, counts: Array, base: Int,
 ) -> tuple[Int, Int]:  # fmt: skip
-    """Add the instances of a rule over what is known to `counts[x, round - 1, z]`, from row `start` on.
+    """Add the instances of a rule over what is known to `counts[x - base, round - 1, z]`, from row `start` on.
 
     `ranked` says of each literal which of the `ranks` it has, -1 if none, and whether it is inverted. Returns the row
     to go on with, and the words that were looked at.
     """
     width, through, seconds = space.shape[1], code[THROUGH], code[DIRECT_END]
+    only = _only_ranked(ranked, code[DIRECT], ranked.shape[0], seconds)
     middle, allowed = scratch[0], scratch[2]
     row, spent = np.int64(start), np.int64(0)
-    while row < size and spent < fuel:
+    while row < stop and spent < fuel:
         x = row
         row += 1
         spent += 1
@@ -87,7 +100,7 @@ def count_by_round(
                 while word != _ZERO:
                     z = 64 * at + lowest(word)
                     word &= word - _ONE
-                    counts[x, _latest(ranked, ranks, code[DIRECT], code[DIRECT_END], x, z, 0), z] += 1
+                    counts[x - base, _latest(ranked, ranks, code[DIRECT], code[DIRECT_END], x, z, 0), z] += 1
             continue
         for at in range(width):
             word = middle[at]
@@ -98,46 +111,47 @@ def count_by_round(
                 for i in range(width):
                     ends = space[through + y, i] & allowed[i]
                     spent += 1 + 8 * np.int64(ends != _ZERO)
+                    while only >= 0 and ends != _ZERO:
+                        z = 64 * i + lowest(ends)
+                        ends &= ends - _ONE
+                        counts[x - base, max(least, np.int64(ranks[only, y, z])), z] += 1
                     while ends != _ZERO:
                         z = 64 * i + lowest(ends)
                         ends &= ends - _ONE
                         latest = _latest(ranked, ranks, code[DIRECT], code[DIRECT_END], x, z, least)
                         latest = _latest(ranked, ranks, seconds, literals.shape[0], y, z, latest)
-                        counts[x, latest, z] += 1
+                        counts[x - base, latest, z] += 1
     return row, spent
 
 
 @compiled
-def read_counts(
-    rows: Array,
-    count: Int,
-    numbers: Array,
-    ranks: Array,
-    counts: Array,
-    rank_of: Array,
-    near: Array,
-    cells: Array,
-    further: Array,
-) -> Int:
-    """Read ranks and counts off for stored rows: the count of the first round beside each, the others as cells.
-
-    What has no rank is left as it is. Returns how many cells there are; `further` are their counts.
-    """
-    found = np.int64(0)
+def find_places(rows: Array, count: Int, numbers: Array, ranks: Array, places: Array, rank_of: Array) -> None:
+    """Where the pairs that have a rank are stored, and the rank of each stored row that has one."""
     for row in range(count):
         x, z = np.int64(numbers[rows[row, 0]]), np.int64(numbers[rows[row, 1]])
-        if x < 0 or z < 0 or ranks[x, z] == NO_RANK:
-            continue
-        rank_of[row] = ranks[x, z]
-        is_first = True
+        if x >= 0 and z >= 0 and ranks[x, z] != NO_RANK:
+            places[x, z] = row
+            rank_of[row] = ranks[x, z]
+
+
+@compiled
+def read_counts(counts: Array, base: Int, stop: Int, places: Array, near: Array, cells: Array, further: Array) -> Int:
+    """Read counts off for stored rows: that of the first round beside each, the others as cells; how many cells.
+
+    `further` are the counts of cells.
+    """
+    found = np.int64(0)
+    for x in range(base, stop):
         for at in range(counts.shape[1]):
-            if counts[x, at, z] == 0:
-                continue
-            if is_first:
-                near[2 * row], near[2 * row + 1] = at + 1, counts[x, at, z]
-                is_first = False
-            else:
-                cells[found, 0], cells[found, 1] = row, at + 1
-                further[found] = counts[x, at, z]
-                found += 1
+            for z in range(places.shape[1]):
+                count = counts[x - base, at, z]
+                if count == 0:
+                    continue
+                row = np.int64(places[x, z])
+                if near[2 * row + 1] == 0:
+                    near[2 * row], near[2 * row + 1] = at + 1, count
+                else:
+                    cells[found, 0], cells[found, 1] = row, at + 1
+                    further[found] = count
+                    found += 1
     return found

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from tidelog.backends.local.bits import bit_kernels
+from tidelog.backends.local.bits import bit_kernels, count_kernels
 from tidelog.backends.local.bits.matrices import DELTA, FRESH, KNOWN, Matrices, needs_product
 from tidelog.backends.local.bits.round_counts import Ranks
 from tidelog.backends.local.kernels.compiled import Array
@@ -100,14 +100,18 @@ class Fixpoint:
             found[rule.rule.key] = found.get(rule.rule.key, 0) + int(total[0])
         return found
 
-    def counts(self, ranks: Ranks, ask_budget: Callable[[], None]) -> Mapping[str, Array]:
-        """How many instances derive each pair of each relation in which round, given the rounds of all facts."""
-
-        def walk(kernel: Callable[..., tuple[int, int]], rule: PairRule, *more: Array) -> None:
+    def count(self, relation: Relation, base: int, stop: int, counts: Array) -> None:
+        """Add how many instances derive each pair (x, z) of a relation to `counts[x - base, round - 1, z]`."""
+        assert self._ranks is not None
+        for rule in (one for one in self._rules if one.rule.head.relation == relation.name):
             code, literals = self._code((rule, None, -1))
-            self._through(kernel, rule, code, literals, ask_budget, *more)
-
-        return ranks.counts(self._rules, self.rounds, walk)
+            vectors, ranked, row = self._vectors[id(rule)], self._ranks.ranked(rule), base
+            while row < stop:
+                row, spent = count_kernels.count_by_round(
+                    self.matrices.space, vectors, code, literals, stop, row, bounded(_FUEL), self._scratch,
+                    ranked, self._ranks.ranks, counts, base,
+                )  # fmt: skip
+                self.words += spent
 
     def changes(self) -> list[tuple[Relation, Array, Array]] | None:
         """For each relation the stored rows that come and go; None if facts are new for which no rows wait."""
