@@ -40,6 +40,9 @@ class ArraySource:
     def is_away(self, relation: str) -> bool:
         return bool(self.size(relation))
 
+    def is_derived(self, relation: str) -> bool:
+        return bool(self.size(relation)) and not self.relations[relation][2].any()
+
     def fetch(self, wanted: Sequence[Wanted]) -> Iterator[Brought]:
         self.fetches += 1
         for one in wanted:

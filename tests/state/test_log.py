@@ -18,6 +18,7 @@ from tests.state.streams import sight
 from tidelog import Engine
 from tidelog.errors import StateError
 from tidelog.state import log as log_module
+from tidelog.state import table as table_module
 from tidelog.state.log import StateLog
 from tidelog.state.reading import read_state, read_versions
 from tidelog.state.table import Table
@@ -282,6 +283,36 @@ def test_files_of_changes_are_put_together(tmp_path, monkeypatch):
     assert len(DeltaTable(tmp_path).file_uris()) <= 12
     for version in (1, 17, 40, 70):
         assert sight(Engine.open(tmp_path, version=version)) == sights[version]
+
+
+def test_a_large_change_is_written_in_pieces(tmp_path, monkeypatch):
+    """Rows take several times the memory of facts, so they are never all there at once; merges go by pieces, too."""
+    monkeypatch.setattr(log_module, "_AT_ONCE", 3)
+    monkeypatch.setattr(table_module, "ROW_GROUP", 5)
+    monkeypatch.setattr(log_module, "FAN_OUT", 2)
+    engine = Engine(RULES)
+    engine.save(tmp_path)
+    for number in range(4):
+        engine.apply(insert={"edge": [(10 * number + at, 10 * number + at + 1) for at in range(7)]})
+        engine.save(tmp_path)
+    assert [info.kind for info in read_versions(tmp_path)].count("merge") >= 2
+    assert sight(Engine.open(tmp_path)) == sight(engine)
+    assert len(engine["path"]) == 4 * 28
+
+
+def test_a_damaged_file_of_changes_is_not_merged(tmp_path, monkeypatch):
+    """The version before stays, and the file that was begun goes."""
+    monkeypatch.setattr(log_module, "FAN_OUT", 2)
+    engine = Engine(RULES)
+    for number in range(2):
+        engine.apply(insert={"edge": [(number, number + 1)]})
+        engine.save(tmp_path)
+    [changes] = tmp_path.glob("changes0-*.parquet")
+    changes.write_bytes(changes.read_bytes()[:-9] + b"123456789")
+    engine.apply(insert={"edge": [(7, 8)]})
+    refused("E603", engine.save, tmp_path)
+    assert len(read_versions(tmp_path)) == 2
+    assert not list(tmp_path.glob("changes1-*.parquet"))
 
 
 def test_a_new_base_replaces_outgrown_changes(tmp_path, monkeypatch):

@@ -12,6 +12,8 @@ Never     : no call to a store here.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tidelog.planning.views import KEPT, NOW, OLD, Mark, Matching, View, everywhere
 
 TRANSIENT = (
@@ -22,10 +24,13 @@ TRANSIENT = (
 KEPT_BEFORE_ROUND = View(Mark.OLD | Mark.NOW, Mark.DELTA)
 NOW_BEFORE_ROUND = View(Mark.NOW, Mark.DELTA)
 
-LOST = Matching(KEPT_BEFORE_ROUND, KEPT, (OLD, NOW), (OLD,), lower_before=KEPT, lower_after=OLD)
-"""Instances over the old version, driven by changes below and by facts of the stage that go in this round."""
+LOST = Matching(KEPT_BEFORE_ROUND, KEPT, (OLD, NOW), (OLD,), lower_before=KEPT, lower_after=OLD, is_lost=True)
+"""Instances over the old version, driven by changes below and by facts of the stage that go in this round.
 
-LOST_ABOVE = Matching(KEPT_BEFORE_ROUND, KEPT, (OLD, NOW), (OLD, NOW), lower_before=KEPT, lower_after=KEPT)
+Asked of rules that the old version had: then it has their heads, too, and a store need not look for them.
+"""
+
+LOST_ABOVE = replace(LOST, absent_after=(OLD, NOW), lower_after=KEPT)
 """As LOST in later rounds: instances over what is unchanged below, because LOST has found the others."""
 
 GAINED = Matching(NOW_BEFORE_ROUND, NOW, (OLD, NOW), (NOW,), lower_before=KEPT, lower_after=NOW)

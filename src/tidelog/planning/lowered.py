@@ -90,16 +90,18 @@ class Stage:
     is_recursive: bool
     is_strict: bool = True
     is_bounded: bool = True
+    has_links: bool = False
+    """Whether it has rules that give every value where a version keeps the best one."""
 
     @cached_property
     def linked(self) -> Stage:
         """The stage with `best(group, value) :- member(group, ..., value)` in the place of each group rule."""
-        return replace(self, rules=(*self.rules, *map(_link, self.groups)), groups=())
+        return replace(self, rules=(*self.rules, *map(_link, self.groups)), groups=(), has_links=True)
 
     @cached_property
     def links(self) -> Stage:
         """Nothing but these rules."""
-        return replace(self, rules=tuple(map(_link, self.groups)), groups=())
+        return replace(self, rules=tuple(map(_link, self.groups)), groups=(), has_links=True)
 
     @cached_property
     def alone(self) -> tuple[Stage, ...]:

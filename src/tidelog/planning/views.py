@@ -81,6 +81,8 @@ class Matching:
     absent_after: tuple[View, ...]
     lower_before: View | None = None
     lower_after: View | None = None
+    is_lost: bool = False
+    """Whether every instance that it finds held in the last version, which therefore has its head as a fact."""
 
     def view(self, *, is_before: bool, is_lower: bool) -> View:
         """The view of a positive atom."""

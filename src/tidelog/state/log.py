@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
@@ -46,6 +47,8 @@ FAN_OUT = 32
 """When this many files of changes of one level have come together, they become one file of the next level."""
 LEAST_CHANGES = 100_000
 """A new base is written only if there are at least this many rows of changes."""
+_AT_ONCE = 1 << 16
+"""Facts of a change that are made rows at once: as rows they take six times the memory."""
 SOURCE = "updates"
 """The name of the stream that batches are counted in, unless another is given."""
 
@@ -274,13 +277,13 @@ class StateLog:
         self, snapshot: Snapshot, last: VersionInfo, entries: list[Entry], files: list[File], identity: str
     ) -> tuple[str, list[File], list[File]]:
         """Rows for what changed, put together with files of changes where a level is full."""
-        rows = [rows for entry in entries for rows in _rows(entry)]
+        texts = []
         text = self._spelling(snapshot.program)[1]
         if digest(text) != last.text:
-            rows.append(program_row(RULES, text, snapshot.version))
+            texts.append(program_row(RULES, text, snapshot.version))
         if self._giving is not None:
-            rows.append(program_row(GIVEN, self._giving, snapshot.version))
-        if not rows:
+            texts.append(program_row(GIVEN, self._giving, snapshot.version))
+        if not texts and not any(map(len, entries)):
             return "changes", [], []
         level, merged = 0, list[File]()
         while len(full := [file for file in files if file.level == f"changes{level}"]) >= FAN_OUT - 1:
@@ -288,8 +291,8 @@ class StateLog:
             level += 1
         if merged:
             reach("merge-begins")
-            rows.insert(0, self._table.read(merged))
-        file = self._table.write(f"changes{level}", identity, [pa.concat_tables(rows)])
+        rows = (rows for entry in entries for rows in _rows(entry))
+        file = self._table.write(f"changes{level}", identity, chain(self._table.pieces(merged), rows, texts))
         if merged:
             reach("merged-file-written")
         return "merge" if merged else "changes", [file], merged
@@ -320,7 +323,10 @@ def _is_base_due(files: list[File], entries: list[Entry]) -> bool:
 
 
 def _rows(entry: Entry) -> Iterator[pa.Table]:
-    """The rows of one transaction. Their order matters: a fact can be inserted as derived and asserted as well."""
+    """The rows of one transaction, in pieces.
+
+    Their order matters: a fact can be inserted as derived and asserted as well.
+    """
     parts: tuple[tuple[Mapping[str, FactTable], int, bool], ...] = (
         (entry.inserted, PRESENT, False),
         (entry.withdrawn, WITHDRAWN, False),
@@ -330,7 +336,10 @@ def _rows(entry: Entry) -> Iterator[pa.Table]:
     for tables, sign, explicit in parts:
         for relation, table in tables.items():
             if len(table):
-                yield to_rows(relation, table.to_arrow(), entry.version, sign, explicit, len(table))
+                facts = table.to_arrow()
+                for start in range(0, len(table), _AT_ONCE):
+                    count = min(_AT_ONCE, len(table) - start)
+                    yield to_rows(relation, facts.slice(start, count), entry.version, sign, explicit, count)
 
 
 def _first_and_last(batch: int | range | None) -> Batches:

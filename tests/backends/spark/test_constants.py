@@ -15,7 +15,7 @@ from tidelog import Engine
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
-from tidelog.backends.spark.values import ids
+from tidelog.backends.spark.values import constants, ids
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.ids import Naming
 from tidelog.backends.spark.values.kept_texts import KeptTexts
@@ -48,6 +48,7 @@ def test_constants_with_one_hash_are_told_apart(
 ) -> None:
     """With sixteen hashes for fifty strings every way in meets collisions: frames, updates, tasks, rules, opening."""
     monkeypatch.setattr(ids, "DIGITS", 1)
+    monkeypatch.setattr(constants, "_FEW", 0)  # many new strings are named together until two clash
     expected = Engine(PROGRAM, backend="local")
     with driver(spark, capacity, partitions=2):
         engine = Engine(PROGRAM, backend="spark", spark=spark)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.backends.spark.bulk.placement import homes
-from tidelog.backends.spark.files import reading
+from tidelog.backends.spark.files import reading, writing
 from tidelog.backends.spark.files.parcels import Packing, unpacked
 from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Order, Segment
@@ -37,6 +37,7 @@ def search(rows: set[tuple[int, ...]], columns: tuple[int, ...], keys: set[tuple
     columns=st.sampled_from([(0,), (1,), (0, 1), (1, 0), (0, 2), (2, 1), (0, 1, 2)]),
     lead=st.integers(0, 2),
     few=st.sampled_from([0, 64]),
+    together=st.sampled_from([None, 1, 16]),
 )
 def test_a_look_up_finds_what_a_search_finds(
     tmp_path_factory: pytest.TempPathFactory,
@@ -45,18 +46,26 @@ def test_a_look_up_finds_what_a_search_finds(
     columns: tuple[int, ...],
     lead: int,
     few: int,
+    together: int | None,
 ) -> None:
-    """Any order, any set of columns that has its leading one; keys repeat in the leading column, and may be absent."""
+    """Any order, any set of columns that has its leading one; keys repeat in the leading column, and may be absent.
+
+    Row groups are read one by one, or several together.
+    """
     if lead not in columns:
         return
     facts = np.array(rows, np.int64)
     folder = tmp_path_factory.mktemp("files")
-    segments = write_here(str(folder), facts, facts[:, 0] > 0, [lead])
     keys = sorted({tuple(key[column] for column in columns) for key in wanted})
-    order = [f"c{column}" for column in segments.first.columns(3)]
+    order = [f"c{(lead + at) % 3}" for at in range(3)]
     names = [f"c{column}" for column in columns]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(reading, "_FEW", few)
+        if together is not None:
+            patched.setattr(writing, "ROW_GROUP", 4)
+            patched.setattr(reading, "_MANY", 0)
+            patched.setattr(reading, "_TOGETHER", together)
+        segments = write_here(str(folder), facts, facts[:, 0] > 0, [lead])
         found = Reader().find(segments.files[0].address, order, names, np.array(keys, np.int64))
     table = found.select(["c0", "c1", "c2"]).to_pydict()
     seen = list(zip(*table.values()))
@@ -74,6 +83,11 @@ def test_only_the_row_groups_with_a_key_are_read_and_the_cache_is_bounded(tmp_pa
     found = reader.find(address, ["c0", "c1"], ["c0", "c1"], np.array([[5, 33_000], [6, 33_000], [7, 1]]))
     assert found.select(["c0", "c1"]).to_pylist() == [{"c0": 5, "c1": 33_000}]
     assert reader.read_groups == 1
+    held = reader._held
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(reading, "_MANY", 4)
+        assert reader.find(address, ["c0", "c1"], ["c0"], np.array([[5], [6]])).num_rows == 100_000
+    assert (reader.read_groups, reader._held) == (14, held)  # many are read past the cache
     assert reader.find(address, ["c0", "c1"], ["c0"], np.array([[5]])).num_rows == 60_000
     assert reader._held <= 800_000
     assert sum(table.num_rows for table in reader.whole(address)) == 100_000

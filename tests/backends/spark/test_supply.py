@@ -4,12 +4,14 @@ tests/maintenance/test_law.py holds every strategy on a supplied store to recomp
 show: how much is brought, how often, and what happens when it is too much or the source fails.
 """
 
+import numpy as np
 import pytest
 
 from tests.maintenance.engines import StoreEngine
 from tests.maintenance.supplied_store import SuppliedStore
 from tidelog.backends.local.store import LocalStore
 from tidelog.backends.spark.driver.capacity import Capacity
+from tidelog.backends.spark.driver.memory import give_back
 from tidelog.backends.spark.driver.pages import Pages
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.planning.views import NOW
@@ -36,6 +38,36 @@ def test_a_small_update_brings_what_it_touches(strategy):
     assert 0 < store.source.fetches <= 20
     assert store.source.fetched <= 9
     assert sorted(fact for fact in engine.facts()["path"] if 10 <= fact[0] < 20) == [(11, 12), (11, 13), (12, 13)]
+
+
+@pytest.mark.parametrize("strategy", ["dred", "bf"])
+def test_what_a_deletion_takes_away_is_not_looked_for(strategy):
+    """Heads of lost instances were facts of the last version; only where some are explicit somebody has to look."""
+    fetched = {}
+    for explicit in (False, True):
+        engine, store = chains()
+        if explicit:
+            engine.apply(insert={"path": [(10, 13)]})
+        engine.strategy = StoreEngine(CLOSURE, strategy, SuppliedStore()).strategy
+        store.source.fetched = 0
+        engine.apply(delete={"edge": [(11, 12)]})
+        fetched[explicit] = store.source.fetched
+        facts = sorted(fact for fact in engine.facts()["path"] if 10 <= fact[0] < 20)
+        assert facts == [(10, 11), *([(10, 13)] if explicit else []), (12, 13)]
+    assert fetched[False] < fetched[True]
+
+
+def test_keys_that_a_look_up_of_fewer_columns_has_brought_are_known():
+    """Of any number of columns, in any order."""
+    pages = Pages()
+    rows = np.array([(a, b, c) for a in range(4) for b in range(4) for c in range(2)], np.int32)
+    assert len(pages.note("p", (2, 0), np.array([(0, 1), (1, 2)], np.int32))) == 2
+    assert len(pages.note("p", (1,), np.array([(3,)], np.int32))) == 1
+    left = {tuple(row) for row in pages.note("p", (0, 1, 2), rows).tolist()}
+    assert left == {
+        row for row in map(tuple, rows.tolist()) if row[1] != 3 and (row[2], row[0]) not in ((0, 1), (1, 2))
+    }
+    assert not len(pages.note("p", (0, 1, 2), rows))
 
 
 def test_what_has_come_is_not_asked_for_again():
@@ -122,3 +154,11 @@ def test_an_interrupt_while_all_begins_anew_leaves_nothing_taken_for_known(monke
         with pytest.raises(KeyboardInterrupt):
             store.supply.reset()
     assert store.supply.is_spoiled
+
+
+def test_memory_that_was_freed_can_be_given_back():
+    """Once, and again when there is nothing to give; what is held stays as it is."""
+    held = np.arange(1_000_000)
+    for _ in range(2):
+        give_back()
+    assert held.sum() == 499_999_500_000

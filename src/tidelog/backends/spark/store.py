@@ -28,6 +28,7 @@ from tidelog.backends.spark.bulk.whole_stages import WholeStages
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.driver.capacity import Capacity
+from tidelog.backends.spark.driver.memory import give_back
 from tidelog.backends.spark.driver.supply import DriverSupply
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.segments import Segments
@@ -291,6 +292,7 @@ class SparkStore:
         self.near.commit()
         if is_crowded:
             self.forget()
+            give_back()
 
     def rollback(self) -> None:
         """Undo the transaction; relations that came to the driver during it are gone from there."""

@@ -25,12 +25,20 @@ class Capacity:
     """
 
     relation: int = 20_000
-    facts: int = 2_000_000
+    facts: int = 5_000_000
     kept: int = 500_000
     change: int = 250_000
     overlay: int = 5_000
     written: int = 200_000
     constants: int = 250_000
+
+    @property
+    def whole(self) -> int:
+        """Up to how many facts a relation has that is brought as a whole because somebody goes through all of it.
+
+        Tasks do that better; a change is followed with more facts, because there are many more that it does not touch.
+        """
+        return self.facts * 2 // 5
 
     @staticmethod
     def of(spark: SparkSession) -> Capacity:

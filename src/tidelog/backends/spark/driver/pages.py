@@ -13,6 +13,7 @@ import numpy as np
 
 from tidelog.backends.local.joins.row_lookups import distinct_rows
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.facts import distinct
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.planning.views import Mark, View
 
@@ -60,6 +61,17 @@ class Pages:
             parts = np.ascontiguousarray(keys[:, [columns.index(column) for column in fewer]])
             known = registry.rows[registry.find(parts, _KNOWN)]
             if len(known):
-                seen = {tuple(row) for row in known.tolist()}
-                keys = keys[[tuple(row) not in seen for row in parts.tolist()]]
+                keys = keys[~_are_among(parts, known)]
         return keys
+
+
+def _are_among(rows: Array, known: Array) -> Array:
+    """Which rows are among others."""
+    codes = np.concatenate([rows[:, 0], known[:, 0]]).astype(np.int64)
+    for at in range(1, rows.shape[1]):
+        column = np.concatenate([rows[:, at], known[:, at]]).astype(np.int64)
+        codes = np.searchsorted(distinct(codes), codes) << 32 | column  # numbers are never negative
+    wanted = distinct(codes[len(rows) :])
+    places = np.minimum(np.searchsorted(wanted, codes[: len(rows)]), len(wanted) - 1)
+    is_among: Array = wanted[places] == codes[: len(rows)]
+    return is_among

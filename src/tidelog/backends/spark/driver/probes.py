@@ -22,6 +22,8 @@ class Probe:
     relation: str
     columns: tuple[int, ...]
     plan: Plan
+    is_of_heads: bool = False
+    """Whether it looks up the heads of the rule, whose instances are all known by then."""
 
 
 def probes(plan: Plan) -> Iterator[Probe]:
@@ -31,4 +33,4 @@ def probes(plan: Plan) -> Iterator[Probe]:
             keys = tuple(column.source for column in step.columns if isinstance(column, Known))
             yield Probe(step.relation, key_columns(step.columns), replace(plan, steps=plan.steps[:at], head=keys))
     if plan.driver is not Driver.HEAD:
-        yield Probe(plan.rule.head.relation, tuple(range(len(plan.head))), plan)
+        yield Probe(plan.rule.head.relation, tuple(range(len(plan.head))), plan, is_of_heads=True)

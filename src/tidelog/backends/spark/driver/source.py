@@ -47,6 +47,9 @@ class Source(Protocol):
     def is_away(self, relation: str) -> bool:
         """Whether the relation has facts that have to be fetched."""
 
+    def is_derived(self, relation: str) -> bool:
+        """Whether the relation has facts and none of them is explicit; False if nobody has counted."""
+
     def fetch(self, wanted: Sequence[Wanted]) -> Iterable[Brought]:
         """The facts of all look-ups together."""
 

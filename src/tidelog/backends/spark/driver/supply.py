@@ -4,7 +4,8 @@ What      : `DriverSupply`, the supply (backends/local/supply.py) of the local s
             look-ups a call will make, and fetches what is not there yet from a source (source.py).
 Idea      : the look-ups of a plan are found by running it step by step (probes.py). The keys of all plans of a call are
             fetched together, once for each step. What has come stays, so that later rounds and updates that touch the
-            same facts fetch nothing. A small relation comes as a whole.
+            same facts fetch nothing. A small relation comes as a whole. What a deletion takes away with a fact was
+            there: such heads need not be looked for.
 Invariant : pages (pages.py) name exactly the keys whose facts are stored; after a fetch that failed nothing is relied
             on until `reset`.
 Never     : no Spark, and no large set of facts: a look-up that would bring too many raises `TooLargeError`.
@@ -93,19 +94,28 @@ class DriverSupply:
         self.bring({(relation, ()): _NO_KEYS for relation in relations})
 
     def look_ups(self, stage: Stage, matching: Matching, calls: Sequence[Call]) -> None:
-        """Bring what the plans will look up: what the first steps of all plans need, then the second steps, and on."""
+        """Bring what the plans will look up: what the first steps of all plans need, then the second steps, and on.
+
+        Heads, which no step needs, come at the end, those of all plans together.
+        """
         ladders = [(self._ladder(stage, plan, matching), driving) for plan, driving in calls]
-        for step in range(max((len(ladder) for ladder, _ in ladders), default=0)):
+        steps = max((len(ladder) for ladder, _ in ladders), default=0)
+        for step in range(steps):
             found: dict[tuple[str, tuple[int, ...]], list[Array]] = {}
+            lost: dict[tuple[str, tuple[int, ...]], list[Array]] = {}
             for ladder, driving in ladders:
-                if step < len(ladder) and not self.is_here(ladder[step][0].relation):
-                    probe, executable = ladder[step]
+                rung = _rung(ladder, step, steps)
+                if rung is not None and not self.is_here(rung[0].relation):
+                    probe, executable = rung
                     tables = under_budget(self._store.ask_budget, executable.heads(driving))
                     keys = [table for table in tables if len(table)]
                     if keys:
-                        found.setdefault((probe.relation, probe.columns), []).extend(keys)
+                        is_known = matching.is_lost and self._has_heads(stage, probe)
+                        (lost if is_known else found).setdefault((probe.relation, probe.columns), []).extend(keys)
             if found:
                 self.bring({key: np.concatenate(parts) for key, parts in found.items()})
+            for (name, columns), parts in lost.items():
+                self._place_heads(name, columns, np.concatenate(parts))
 
     # -- what is here --------------------------------------------------------------------------------------------------
 
@@ -120,13 +130,14 @@ class DriverSupply:
 
     def fits(self, relation: str) -> bool:
         """Whether the whole relation is in the store or has room there."""
-        return self.is_here(relation) or self._source.size(relation) + self.held <= self._capacity.facts
+        return self.is_here(relation) or self._source.size(relation) + self.held <= self._capacity.whole
 
     def bring(self, look_ups: LookUps) -> None:
         """Fetch the facts with these keys, all together, as far as they are not in the store."""
         spoiled, self.is_spoiled = self.is_spoiled, True  # pages name keys from here on whose facts are yet to come
+        fewest_first = sorted(look_ups.items(), key=lambda each: len(each[0][1]))  # they may bring what others ask for
         try:
-            wanted = [found for key, keys in look_ups.items() if (found := self._wanted(*key, keys))]
+            wanted = [found for key, keys in fewest_first if (found := self._wanted(*key, keys))]
         except TooLargeError:
             for name, _ in look_ups:
                 self._pages.forget(name)
@@ -152,6 +163,23 @@ class DriverSupply:
         if len(columns) < (self._source.arity(name) or 0):
             self._check_room(name, self._expected(name, columns, len(missing)))
         return Wanted(name, columns, missing)
+
+    def _has_heads(self, stage: Stage, probe: Probe) -> bool:
+        """Whether a probe asks for heads of rules, and what it finds of the last version is known without asking.
+
+        A version has the head of every instance of its rules, except where it keeps the best of several values. Which
+        of its facts are explicit is known where none is.
+        """
+        if stage.groups or stage.has_links or not probe.is_of_heads or not probe.columns:
+            return False
+        return self._source.size(probe.relation) > self._capacity.relation and self._source.is_derived(probe.relation)
+
+    def _place_heads(self, name: str, columns: tuple[int, ...], rows: Array) -> None:
+        """Store facts that are known to be in the last version, and not to be explicit."""
+        spoiled, self.is_spoiled = self.is_spoiled, True
+        missing = self._pages.note(name, columns, rows)
+        self._place(Brought(name, len(columns), missing, np.zeros(len(missing), np.bool_)))
+        self.is_spoiled = spoiled
 
     def _expected(self, name: str, columns: tuple[int, ...], keys: int) -> int:
         """About how many facts have one of this number of keys."""
@@ -181,6 +209,15 @@ class DriverSupply:
             ]
             self._ladders[key] = plan, matching, ladder
         return self._ladders[key][2]
+
+
+def _rung(ladder: Ladder, step: int, steps: int) -> tuple[Probe, Executable] | None:
+    """What a ladder looks up in one of a number of steps; heads in the last one."""
+    if ladder and ladder[-1][0].is_of_heads:
+        if step == steps - 1:
+            return ladder[-1]
+        ladder = ladder[:-1]
+    return ladder[step] if step < len(ladder) else None
 
 
 class _Estimates:

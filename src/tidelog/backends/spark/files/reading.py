@@ -2,8 +2,9 @@
 
 What      : `Reader.find` gives the rows of a file with given keys; decoded row groups stay in a bounded cache.
 Idea      : the footer of a Parquet file says between which values every row group lies, so a key needs one row group
-            of some 8,000 rows, and a binary search in it. All keys of a look-up are searched together. Measured on
-            5 million facts: 0.2 ms for one key, 40 ms for 10,000.
+            of some 8,000 rows, and a binary search in it. All keys of a look-up are searched together, and if they
+            need many row groups, these are read together, past the cache: most of the time for one of them is the
+            call. Measured on 5 million facts: 0.2 ms for one key, 40 ms for 10,000.
 Invariant : the answer is every row with a wanted key, and no other. Memory is bounded by the cache, whatever is asked.
 Never     : no overlay, no session; checksums of pages are verified.
 """
@@ -19,16 +20,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidelog.backends.local.relations.facts import distinct
 from tidelog.backends.spark.files.segments import place
 from tidelog.backends.spark.values.ids import Ids
 from tidelog.errors import PipelineError
 
-CACHE_BYTES = 64 << 20
+CACHE_BYTES = 32 << 20
 """About how many bytes of decoded row groups are kept."""
 OPEN_FILES = 128
 """How many files are kept open, with what their footers say."""
 
-
+_MANY = 100
+"""A look-up that needs more row groups than these would turn the cache over; a usual update needs fewer of a file."""
+_TOGETHER = 1 << 17
+"""About how many rows are read together then: 3 MB."""
 _FEW = 64
 """Up to so many rows for a key in the leading column are looked at one by one."""
 
@@ -52,8 +57,7 @@ class Reader:
         with readable(address):
             file = self._file(address)
             found = [file.schema.empty_table()]
-            for group, places in file.groups_with(order[0], names, keys):
-                table = self._group(address, file, group)
+            for table, places in self._tables(address, file, list(file.groups_with(order[0], names, keys))):
                 columns = {name: table.column(name).to_numpy() for name in names}
                 chosen = matching(columns, order, names, keys[places])
                 if len(chosen):
@@ -66,6 +70,20 @@ class Reader:
             file = self._file(address)
             for group in range(file.parquet.num_row_groups):
                 yield file.parquet.read_row_group(group)
+
+    def _tables(self, address: str, file: _File, wanted: Sequence[tuple[int, Ids]]) -> Iterator[tuple[pa.Table, Ids]]:
+        """The wanted row groups, in order, with the places of the keys that they may have: one by one, or several."""
+        if len(wanted) <= _MANY:
+            for group, places in wanted:
+                yield self._group(address, file, group), places
+            return
+        together = max(_TOGETHER // file.rows_of(wanted[0][0]), 1)
+        for start in range(0, len(wanted), together):
+            some = wanted[start : start + together]
+            self.read_groups += len(some)
+            table = file.parquet.read_row_groups([group for group, _ in some], use_threads=False)
+            several = np.concatenate([places for _, places in some])
+            yield table.combine_chunks(), distinct(several)  # a key may be in several groups
 
     def close(self) -> None:
         """Forget everything."""
@@ -103,6 +121,10 @@ class _File:
         self.parquet = pq.ParquetFile(system.open_input_file(path), page_checksum_verification=True)
         self.schema: pa.Schema = self.parquet.schema_arrow
         self._limits: dict[str, tuple[Ids, Ids]] = {}
+
+    def rows_of(self, group: int) -> int:
+        """How many rows a row group has."""
+        return int(self.parquet.metadata.row_group(group).num_rows)
 
     def groups_with(self, lead: str, names: Sequence[str], keys: Ids) -> Iterator[tuple[int, Ids]]:
         """The row groups that may have some of the keys, each with the places of these keys."""

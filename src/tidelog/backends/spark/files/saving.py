@@ -10,7 +10,7 @@ Never     : no commit, no version.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -109,13 +109,14 @@ class SavedFiles:
         self._texts.generations = [order_of(order, files.folder) for order in files.said["texts"]]
         self._constants.naming = Naming(self._constants.naming.digits, files.said.get("moved", {}))
         after = dict(self._committed.relations)
-        for stored in relations:
+        changed = [stored.facts if stored.arity and len(stored.states) else None for stored in relations]
+        for stored, numbers in zip(relations, self._ids(changed)):
             segments = Segments.of(stored.said, files.folder)
             for lead in segments.orders:
                 self._files.want(stored.relation, (lead,))
             rows, distinct = segments.rows, segments.distinct
             filed = self._filed(stored, files.folder)
-            overlay, name = self._overlay(stored, filed), stored.relation
+            overlay, name = _overlay(stored, filed, numbers), stored.relation
             after[name] = ColdRelation(name, stored.arity, segments, rows, stored.size, overlay, distinct, rows, filed)
         self._committed.relations = after
         self._forget()
@@ -139,27 +140,33 @@ class SavedFiles:
         [file] = order.files.values()
         return Segments(max(stored.arity, 1), file.rows, {0: order}, (), ())
 
-    def _overlay(self, stored: StoredFar, filed: Segments | None) -> Overlay:
-        """The facts that changed since the files were written."""
-        before = Overlay(max(stored.arity, 1)) if filed is None else changed_file.read(filed)
-        if not len(stored.states):
-            return before
-        if not stored.arity:
-            return before.changed(np.zeros((1, 1), np.int64), stored.states[-1:])
-        return before.changed(self._ids(stored.facts), stored.states)
+    def _ids(self, tables: Sequence[pa.Table | None]) -> Iterator[Ids | None]:
+        """Facts of several relations as ids.
 
-    def _ids(self, facts: pa.Table) -> Ids:
-        """Facts as ids. Strings and integers are numbered together; the driver need not know them for that."""
-        kinds = [_KINDS[column.type] for column in facts.columns if column.type in _KINDS]
-        if len(kinds) == facts.num_columns:
-            plain = pa.table(
-                [column.cast(_PLAIN[kind]) for column, kind in zip(facts.columns, kinds)], facts.column_names
-            )
-            numbers, texts = numbered(plain, kinds, self._constants.naming)
-            if self._constants.expect(texts):
-                return np.column_stack(numbers)
-        columns = [self._constants.dictionary.encode(column) for column in facts.columns]
-        return self._constants.ids_of(np.column_stack(columns))
+        Strings and integers are numbered together, and the driver need not know them for that: their texts are looked
+        for once. Other values, and strings of which two have one hash, become constants of the driver.
+        """
+        named = [self._numbered(facts) for facts in tables]
+        texts = [some for _, some in filter(None, named)]
+        distinct = pa.concat_tables(texts).group_by(["k0", "text"]).aggregate([]) if texts else None
+        is_plain = distinct is not None and self._constants.expect(distinct)
+        for facts, found in zip(tables, named):
+            if facts is None:
+                yield None
+            elif found is not None and is_plain:
+                yield found[0]
+            else:
+                columns = [self._constants.dictionary.encode(column) for column in facts.columns]
+                yield self._constants.ids_of(np.column_stack(columns))
+
+    def _numbered(self, facts: pa.Table | None) -> tuple[Ids, pa.Table] | None:
+        """Facts as ids with the texts of these, if they are strings and integers."""
+        if facts is None or any(column.type not in _KINDS for column in facts.columns):
+            return None
+        kinds = [_KINDS[column.type] for column in facts.columns]
+        plain = [column.cast(_PLAIN[kind]) for column, kind in zip(facts.columns, kinds)]
+        numbers, texts = numbered(pa.table(plain, facts.column_names), kinds, self._constants.naming)
+        return np.column_stack(numbers), texts
 
     @property
     def _texts(self) -> TextFiles:
@@ -170,3 +177,13 @@ class SavedFiles:
     def _in_files(self) -> dict[str, tuple[ColdRelation, Segments]]:
         relations = self._committed.relations.items()
         return {name: (cold, cold.base) for name, cold in relations if isinstance(cold.base, Segments)}
+
+
+def _overlay(stored: StoredFar, filed: Segments | None, numbers: Ids | None) -> Overlay:
+    """The facts that changed since the files were written: those of a file, and later ones as ids."""
+    before = Overlay(max(stored.arity, 1)) if filed is None else changed_file.read(filed)
+    if not len(stored.states):
+        return before
+    if numbers is None:  # a fact without columns
+        return before.changed(np.zeros((1, 1), np.int64), stored.states[-1:])
+    return before.changed(numbers, stored.states)

@@ -59,6 +59,12 @@ class ColdRelation:
         """The names of the stored columns."""
         return frames.names(self.width)
 
+    @property
+    def is_derived(self) -> bool:
+        """Whether there are facts, and it is known that none of them is explicit."""
+        has_counted = isinstance(self.base, Segments) and self.base.explicit == 0
+        return has_counted and bool(self.size) and not self.overlay.has_explicit
+
     def frame(self, jobs: Jobs) -> DataFrame:
         """All facts: columns of ids, and `explicit`."""
         rows, explicit = self._overlaid

@@ -10,6 +10,7 @@ Never     : no marks and no rules.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -75,13 +76,18 @@ class Committed:
         found = self.relations.get(relation)
         return found is not None and bool(found.size) and found.base is not None
 
+    def is_derived(self, relation: str) -> bool:
+        """Whether the relation has facts and none of them is explicit."""
+        found = self.relations.get(relation)
+        return found is not None and found.is_derived
+
     def fetch(self, wanted: Sequence[Wanted]) -> Iterator[Brought]:
         """The facts of all look-ups: from files without a job, all others in one.
 
         Facts of which an overlay knows better are left out, and those that it has are added.
         """
         asked = [LookUp(self.relations[one.relation], one.columns, self._constants.ids_of(one.keys)) for one in wanted]
-        for cold, rows, explicit in (*self._from_files(asked), *fetch(self._jobs, asked)):
+        for cold, rows, explicit in chain(self._from_files(asked), fetch(self._jobs, asked)):
             fresh = ~cold.is_overlaid(rows)
             yield Brought(cold.name, cold.arity, self.local_of(rows[fresh], cold.arity), explicit[fresh])
         for cold, rows, explicit in _overlaid(asked):

@@ -49,6 +49,11 @@ class Level:
         is_last[:-1] = (rows[1:] != rows[:-1]).any(axis=1)
         return Level(rows[is_last], states[is_last])
 
+    @cached_property
+    def has_explicit(self) -> bool:
+        """Whether one of the facts is explicit."""
+        return bool((self.states == EXPLICIT).any())
+
     def updated(self, later: Level) -> Level:
         """Both together; the later one knows better."""
         if not len(self) or not len(later):
@@ -94,6 +99,11 @@ class Overlay:
 
     def __bool__(self) -> bool:
         return len(self) > 0
+
+    @property
+    def has_explicit(self) -> bool:
+        """Whether one of the facts is explicit, or was before it changed again."""
+        return self._large.has_explicit or self._young.has_explicit
 
     def changed(self, rows: Ids, states: Array) -> Overlay:
         """After a further change, given the new states of distinct facts."""

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 
 from tidelog.backends.local.constants.dictionary import Dictionary
-from tidelog.backends.local.constants.dictionary_kernels import KIND_BOOL, KIND_INT
+from tidelog.backends.local.constants.dictionary_kernels import KIND_BOOL, KIND_INT, KIND_STRING
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
@@ -30,9 +30,12 @@ from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.ids import Ids, Naming
 from tidelog.backends.spark.values.kept_texts import KeptTexts
 from tidelog.backends.spark.values.known_ids import KnownIds
+from tidelog.backends.spark.values.numbered import STRING, numbered
 from tidelog.errors import LawError, PipelineError
 from tidelog.language.terms import Value
 
+_FEW = 256
+"""Up to so many new texts are named one by one."""
 _OVERLAY = 20_000
 """How many texts wait on the driver before they are stored."""
 _SCHEMA = "id long, text string"
@@ -101,10 +104,22 @@ class Constants:
         is_small = (payloads >= -(2**61)) & (payloads < 2**61)
         hashed = np.flatnonzero(~((kinds == KIND_BOOL) | ((kinds == KIND_INT) & is_small)))
         if hashed.size:
-            texts = [ids.typed_text(value) for value in self.dictionary.decode(new[hashed])]
-            longs[hashed] = self._named(texts, new[hashed].tolist(), dict(stored or {}))
+            own = new[hashed]
+            named = None
+            if stored is None and len(own) > _FEW and (kinds[hashed] == KIND_STRING).all():
+                named = self._named_together(own)
+            if named is None:
+                texts = [ids.typed_text(value) for value in self.dictionary.decode(own)]
+                named = np.array(self._named(texts, own.tolist(), dict(stored or {})), np.int64)
+            longs[hashed] = named
             self._local.add(longs[hashed], new[hashed])
         self._longs = np.concatenate([self._longs, longs])
+
+    def _named_together(self, own: Array) -> Ids | None:
+        """As `_named`, for many strings; None, and nothing has changed, if two constants have one hash."""
+        values = pa.chunked_array([self.dictionary.decode_arrow(own)]).cast(pa.string())
+        [numbers], texts = numbered(pa.table([values], ["value"]), [STRING], self.naming)
+        return None if (self._local.find(numbers) >= 0).any() or not self.expect(texts) else numbers
 
     def _named(self, texts: Sequence[str], own: Sequence[int], stored: dict[int, str]) -> list[int]:
         """The ids of texts that are new on the driver, under these numbers; those that are not stored will be."""
@@ -163,14 +178,19 @@ class Constants:
         Whether all could have their ids; nothing is taken over if one could not.
         """
         wanted = texts.rename_columns(["id", "text"])
-        numbers = _distinct(wanted.column("id").to_numpy())
-        stored = self.texts.find(numbers) if self.texts else _table({})
-        both = wanted.join(stored.cast(_table({}).schema), "id", right_suffix=" stored", join_type="left outer")
-        differs = pc.not_equal(both.column("text"), both.column("text stored"))
-        new = both.filter(pc.is_null(differs)).select(["id", "text"])
-        waiting = _mapping(new)
-        if len(numbers) < wanted.num_rows or pc.any(differs).as_py():
+        order = np.argsort(wanted.column("id").to_numpy())
+        wanted = wanted.take(pa.array(order)).combine_chunks()
+        numbers = wanted.column("id").to_numpy()
+        if (numbers[1:] == numbers[:-1]).any():
             return False
+        nobody = _table({})
+        stored = self.texts.find(numbers).cast(nobody.schema) if self.texts else nobody
+        places = np.searchsorted(numbers, stored.column("id").to_numpy())
+        if not wanted.column("text").take(pa.array(places)).equals(stored.column("text")):
+            return False
+        is_new = np.ones(len(numbers), np.bool_)
+        is_new[places] = False
+        waiting = _mapping(wanted.filter(pa.array(is_new)))
         if any(self._waiting.get(number, text) != text for number, text in waiting.items()):
             return False
         self._waiting |= waiting
