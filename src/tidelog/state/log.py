@@ -17,7 +17,7 @@ Never     : no update is applied and no rule evaluated here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from os import PathLike
@@ -47,8 +47,8 @@ FAN_OUT = 32
 """When this many files of changes of one level have come together, they become one file of the next level."""
 LEAST_CHANGES = 100_000
 """A new base is written only if there are at least this many rows of changes."""
-_AT_ONCE = 1 << 16
-"""Facts of a change that are made rows at once: as rows they take six times the memory."""
+_AT_ONCE = 1 << 15
+"""Facts of a change that are made rows, and written, at once: as rows they take ten times the memory."""
 SOURCE = "updates"
 """The name of the stream that batches are counted in, unless another is given."""
 
@@ -292,7 +292,8 @@ class StateLog:
         if merged:
             reach("merge-begins")
         rows = (rows for entry in entries for rows in _rows(entry))
-        file = self._table.write(f"changes{level}", identity, chain(self._table.pieces(merged), rows, texts))
+        chunks = chain(self._table.pieces(merged), rows, texts)
+        file = self._table.write(f"changes{level}", identity, chunks, _AT_ONCE)
         if merged:
             reach("merged-file-written")
         return "merge" if merged else "changes", [file], merged
@@ -335,11 +336,15 @@ def _rows(entry: Entry) -> Iterator[pa.Table]:
     )
     for tables, sign, explicit in parts:
         for relation, table in tables.items():
-            if len(table):
-                facts = table.to_arrow()
-                for start in range(0, len(table), _AT_ONCE):
-                    count = min(_AT_ONCE, len(table) - start)
-                    yield to_rows(relation, facts.slice(start, count), entry.version, sign, explicit, count)
+            for facts in _pieces(table) if len(table) else ():
+                count = facts.num_rows if facts.num_columns else len(table)
+                yield to_rows(relation, facts, entry.version, sign, explicit, count)
+
+
+def _pieces(table: FactTable) -> Iterable[pa.Table]:
+    """Facts as Arrow tables, in pieces if the table can be cut."""
+    cut = getattr(table, "pieces", None)
+    return [table.to_arrow()] if cut is None else cut(_AT_ONCE)
 
 
 def _first_and_last(batch: int | range | None) -> Batches:

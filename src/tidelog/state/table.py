@@ -190,13 +190,16 @@ class Table:
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
-    def write(self, level: str, identity: str, chunks: Iterable[pa.Table]) -> File:
-        """Write rows into a new file that no commit knows yet, down to the disk; `identity` is that of the save."""
+    def write(self, level: str, identity: str, chunks: Iterable[pa.Table], most: int = ROW_GROUP) -> File:
+        """Write rows into a new file that no commit knows yet, down to the disk; `identity` is that of the save.
+
+        Chunks are put together until there are `most` rows.
+        """
         name = f"{level}-{identity}.parquet"
         path, rows = self.directory / name, 0
         with writing(self.directory):
             with pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
-                for group in _row_groups(chunks):
+                for group in _row_groups(chunks, most):
                     writer.write_table(group)
                     rows += group.num_rows
                     reach("file-half-written")
@@ -300,13 +303,13 @@ def damaged(directory: Path, what: object) -> StateError:
     )
 
 
-def _row_groups(chunks: Iterable[pa.Table]) -> Iterator[pa.Table]:
+def _row_groups(chunks: Iterable[pa.Table], most: int) -> Iterator[pa.Table]:
     """Chunks put together to groups that are neither tiny nor large."""
     waiting, rows = list[pa.Table](), 0
     for chunk in chunks:
         waiting.append(chunk)
         rows += chunk.num_rows
-        if rows >= ROW_GROUP:
+        if rows >= most:
             yield pa.concat_tables(waiting)
             waiting, rows = [], 0
     if rows:

@@ -162,3 +162,18 @@ def test_memory_that_was_freed_can_be_given_back():
     for _ in range(2):
         give_back()
     assert held.sum() == 499_999_500_000
+
+
+def test_a_store_that_gives_up_what_rules_need_makes_it_again():
+    """Before a large change is written, pages, tables and indexes go; an update that follows finds everything."""
+    engine, store = chains()
+    store.find("edge", [(0, 1), (10, 11)])
+    store.supply.forget_pages()
+    for relation in store.relations.values():
+        relation.index((0,))
+        relation.thin()
+        assert not relation.has_index((0,))
+    assert len(store.find("edge", [(0, 1), (1, 9)])) == 1
+    store.rollback()
+    engine.apply(delete={"edge": [(10, 11)]})
+    assert sorted(fact for fact in engine.facts()["path"] if 10 <= fact[0] < 20) == [(11, 12), (11, 13), (12, 13)]

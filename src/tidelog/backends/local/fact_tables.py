@@ -61,6 +61,11 @@ class LocalTable:
         columns = {f"c{at}": column for at, column in enumerate(decoded)}
         return pa.table(columns) if columns else pa.table({"c": pa.nulls(len(self.rows))}).select([])
 
+    def pieces(self, most: int) -> Iterator[pa.Table]:
+        """The facts as Arrow tables of at most so many."""
+        for start in range(0, len(self.rows), most):
+            yield LocalTable(self.rows[start : start + most], self.rows.shape[1], self._dictionary).to_arrow()
+
     def to_pandas(self) -> pd.DataFrame:
         """The facts as a pandas DataFrame."""
         return to_frame(self.to_arrow())

@@ -236,7 +236,8 @@ class SparkBackend:
     def _write(self, after: dict[str, ColdRelation]) -> None:
         """Replace the relations that this transaction has changed, and keep the texts that they need."""
         store, before = self.store, self.store.committed.relations
-        for name, (rows, states, growth) in store.changes().items():
+        store.thin()
+        for name, rows, states, growth in store.changes():
             changed = store.committed.of(name, store.near.relations[name].arity).changed(rows, states, growth)
             ripe = changed.is_ripe(store.capacity.overlay, store.capacity.written)
             after[name] = changed.compacted(self._jobs, store.files) if ripe else changed

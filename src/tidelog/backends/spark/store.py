@@ -13,7 +13,7 @@ Never     : no large set passes through the driver.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 from pyspark.sql import DataFrame
@@ -259,20 +259,18 @@ class SparkStore:
 
     # -- versions ------------------------------------------------------------------------------------------------------
 
-    def changes(self) -> dict[str, tuple[Ids, Array, int]]:
-        """What this transaction changes on the driver: per relation facts, their new states, and its growth."""
-        found = {}
+    def changes(self) -> Iterator[tuple[str, Ids, Array, int]]:
+        """What this transaction changes on the driver: by relation facts, their new states, and its growth."""
         for name, relation in self.near.relations.items():
             rows = relation.journal
-            marks = relation.marks[rows].astype(np.int64)
+            marks = relation.marks[rows]
             before = _states(marks, Mark.OLD, Mark.WAS_EXPLICIT)
             after = _states(marks, Mark.NOW, Mark.EXPLICIT)
             chosen = np.flatnonzero(before != after)
             if chosen.size:
                 ids = self.committed.ids_of(relation.rows[rows[chosen]], relation.arity)
                 growth = np.count_nonzero(after[chosen]) - np.count_nonzero(before[chosen])
-                found[name] = ids, after[chosen], int(growth)
-        return found
+                yield name, ids, after[chosen], int(growth)
 
     @property
     def grown(self) -> int:
@@ -287,11 +285,27 @@ class SparkStore:
 
     def commit(self) -> None:
         """End the transaction on the driver; what it changed has been written before (backend.py)."""
-        is_full = self.supply.held > self.capacity.kept or self._has_too_many_constants
-        is_crowded = bool(self.large) or (is_full and not self.has_foreseen)
+        is_crowded = bool(self.large) or self._is_full
         self.near.commit()
         if is_crowded:
             self.forget()
+            give_back()
+
+    @property
+    def _is_full(self) -> bool:
+        """Whether the driver holds more than it keeps between transactions, and may forget it."""
+        is_full = self.supply.held > self.capacity.kept or self._has_too_many_constants
+        return is_full and not self.has_foreseen
+
+    def thin(self) -> None:
+        """Before the transaction is written: give up what only rules need, if the driver is full.
+
+        All of it is made or brought again should somebody ask for it.
+        """
+        if self._is_full:
+            self.supply.forget_pages()
+            for relation in self.near.relations.values():
+                relation.thin()
             give_back()
 
     def rollback(self) -> None:
@@ -344,5 +358,5 @@ def _joined(small: LocalFacts, large: Mapping[str, Selection]) -> Facts:
 
 def _states(marks: Array, present: Mark, explicit: Mark) -> Array:
     """What an overlay would say about facts with these marks."""
-    states = np.where(marks & int(explicit), EXPLICIT, DERIVED)
-    return np.where(marks & int(present), states, GONE)
+    states = np.where(marks & np.uint16(explicit), np.int8(EXPLICIT), np.int8(DERIVED))
+    return np.where(marks & np.uint16(present), states, np.int8(GONE))

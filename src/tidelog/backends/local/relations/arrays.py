@@ -127,6 +127,11 @@ class Arrays:
                     self._swap(_indexes={**self._indexes, columns: found})
         return found
 
+    def thin(self) -> None:
+        """Give up the table of full rows and all indexes; each is made anew when it is asked for."""
+        with self.latch:
+            self._swap(_slots=empty_table(LEAST_ROWS), _is_behind=self.count > 0, _indexes={})
+
     def has_index(self, columns: tuple[int, ...]) -> bool:
         """Whether an index on these columns is there."""
         return columns in self._indexes

@@ -61,16 +61,18 @@ class Pages:
             parts = np.ascontiguousarray(keys[:, [columns.index(column) for column in fewer]])
             known = registry.rows[registry.find(parts, _KNOWN)]
             if len(known):
-                keys = keys[~_are_among(parts, known)]
+                keys = keys[~are_among(parts, known)]
         return keys
 
 
-def _are_among(rows: Array, known: Array) -> Array:
-    """Which rows are among others."""
+def are_among(rows: Array, known: Array) -> Array:
+    """Which rows of numbers, none of which is negative, are among others."""
     codes = np.concatenate([rows[:, 0], known[:, 0]]).astype(np.int64)
     for at in range(1, rows.shape[1]):
-        column = np.concatenate([rows[:, at], known[:, at]]).astype(np.int64)
-        codes = np.searchsorted(distinct(codes), codes) << 32 | column  # numbers are never negative
+        if at > 1:  # two numbers fill a word
+            codes = np.searchsorted(distinct(codes), codes)
+        codes <<= 32
+        codes |= np.concatenate([rows[:, at], known[:, at]])
     wanted = distinct(codes[len(rows) :])
     places = np.minimum(np.searchsorted(wanted, codes[: len(rows)]), len(wanted) - 1)
     is_among: Array = wanted[places] == codes[: len(rows)]

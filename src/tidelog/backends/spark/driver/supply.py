@@ -24,18 +24,21 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.store import LocalStore
 from tidelog.backends.local.supply import Call
 from tidelog.backends.spark.driver.capacity import Capacity
-from tidelog.backends.spark.driver.pages import Pages
+from tidelog.backends.spark.driver.memory import give_back
+from tidelog.backends.spark.driver.pages import Pages, are_among
 from tidelog.backends.spark.driver.probes import Probe, probes
 from tidelog.backends.spark.driver.source import Brought, Source, Wanted
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.planning.join_order import Estimates
 from tidelog.planning.lowered import Stage
 from tidelog.planning.plan import Plan
-from tidelog.planning.views import Mark, Matching
+from tidelog.planning.views import OLD, Mark, Matching
 
 _PRESENT = Mark.OLD | Mark.NOW
 _ASSERTED = _PRESENT | Mark.EXPLICIT | Mark.WAS_EXPLICIT
 _NO_KEYS = np.empty((0, 0), np.int32)
+_MANY = 50_000
+"""After so many facts have come, memory that was needed on their way is given back."""
 _MOST_LADDERS = 1024
 """How many plans are remembered with their look-ups; a usual program has some dozens."""
 
@@ -58,6 +61,7 @@ class DriverSupply:
         self._pages = Pages()
         self._ladders: dict[tuple[int, int], tuple[Plan, Matching, Ladder]] = {}
         self.estimates: Estimates | None = None
+        self._placed = 0
         self.is_spoiled = False
         """Whether the store may lack facts that the pages name; `reset` mends it."""
 
@@ -73,6 +77,10 @@ class DriverSupply:
         for brought in self._source.at_hand():
             self._place(brought)
         self.is_spoiled = False
+
+    def forget_pages(self) -> None:
+        """Nothing is known to be in the store; what is asked for comes again."""
+        self._pages, self._ladders = Pages(), {}
 
     # -- what a local store asks ---------------------------------------------------------------------------------------
 
@@ -115,7 +123,8 @@ class DriverSupply:
             if found:
                 self.bring({key: np.concatenate(parts) for key, parts in found.items()})
             for (name, columns), parts in lost.items():
-                self._place_heads(name, columns, np.concatenate(parts))
+                for rows in parts:  # in the last version, and not explicit
+                    self._place(Brought(name, len(columns), rows, np.zeros(len(rows), np.bool_)))
 
     # -- what is here --------------------------------------------------------------------------------------------------
 
@@ -157,10 +166,15 @@ class DriverSupply:
             self._check_room(name, size)
             self._pages.note_whole(name)
             return Wanted(name, (), _NO_KEYS)
+        is_of_facts = len(columns) == self._source.arity(name)
+        stored = self._store.relations.get(name)
+        if is_of_facts and stored is not None:  # a fact that is here is known, however it came
+            known = stored.rows[stored.find(np.ascontiguousarray(keys), OLD)]
+            keys = keys[~are_among(keys, known)] if len(known) else keys
         missing = self._pages.note(name, columns, keys)
         if not len(missing):
             return None
-        if len(columns) < (self._source.arity(name) or 0):
+        if not is_of_facts:
             self._check_room(name, self._expected(name, columns, len(missing)))
         return Wanted(name, columns, missing)
 
@@ -173,13 +187,6 @@ class DriverSupply:
         if stage.groups or stage.has_links or not probe.is_of_heads or not probe.columns:
             return False
         return self._source.size(probe.relation) > self._capacity.relation and self._source.is_derived(probe.relation)
-
-    def _place_heads(self, name: str, columns: tuple[int, ...], rows: Array) -> None:
-        """Store facts that are known to be in the last version, and not to be explicit."""
-        spoiled, self.is_spoiled = self.is_spoiled, True
-        missing = self._pages.note(name, columns, rows)
-        self._place(Brought(name, len(columns), missing, np.zeros(len(missing), np.bool_)))
-        self.is_spoiled = spoiled
 
     def _expected(self, name: str, columns: tuple[int, ...], keys: int) -> int:
         """About how many facts have one of this number of keys."""
@@ -195,6 +202,10 @@ class DriverSupply:
         relation = self._store.relation(brought.relation, brought.arity)
         for rows, marks in ((brought.rows[brought.explicit], _ASSERTED), (brought.rows[~brought.explicit], _PRESENT)):
             relation.place(np.ascontiguousarray(rows), marks)
+        self._placed += len(brought.rows)
+        if self._placed > _MANY:
+            self._placed = 0
+            give_back()
 
     def _ladder(self, stage: Stage, plan: Plan, matching: Matching) -> Ladder:
         """The look-ups of a plan; plan and matching are kept with them, because they are known by identity."""

@@ -30,12 +30,16 @@ CACHE_BYTES = 32 << 20
 OPEN_FILES = 128
 """How many files are kept open, with what their footers say."""
 
-_MANY = 100
-"""A look-up that needs more row groups than these would turn the cache over; a usual update needs fewer of a file."""
+_MANY, _MANY_KEYS = 100, 1000
+"""A look-up that needs more row groups of a file than these, or has more keys, would turn the cache over: those of a
+usual update are fewer."""
 _TOGETHER = 1 << 17
 """About how many rows are read together then: 3 MB."""
 _FEW = 64
 """Up to so many rows for a key in the leading column are looked at one by one."""
+
+Wanted = tuple[int, Ids]
+"""A row group, and the places of the keys that it may have."""
 
 
 class Reader:
@@ -57,7 +61,9 @@ class Reader:
         with readable(address):
             file = self._file(address)
             found = [file.schema.empty_table()]
-            for table, places in self._tables(address, file, list(file.groups_with(order[0], names, keys))):
+            wanted = list(file.groups_with(order[0], names, keys))
+            is_large = len(wanted) > _MANY or len(keys) > _MANY_KEYS
+            for table, places in self._together(file, wanted) if is_large else self._each(address, file, wanted):
                 columns = {name: table.column(name).to_numpy() for name in names}
                 chosen = matching(columns, order, names, keys[places])
                 if len(chosen):
@@ -71,15 +77,16 @@ class Reader:
             for group in range(file.parquet.num_row_groups):
                 yield file.parquet.read_row_group(group)
 
-    def _tables(self, address: str, file: _File, wanted: Sequence[tuple[int, Ids]]) -> Iterator[tuple[pa.Table, Ids]]:
-        """The wanted row groups, in order, with the places of the keys that they may have: one by one, or several."""
-        if len(wanted) <= _MANY:
-            for group, places in wanted:
-                yield self._group(address, file, group), places
-            return
-        together = max(_TOGETHER // file.rows_of(wanted[0][0]), 1)
-        for start in range(0, len(wanted), together):
-            some = wanted[start : start + together]
+    def _each(self, address: str, file: _File, wanted: Sequence[Wanted]) -> Iterator[tuple[pa.Table, Ids]]:
+        """The wanted row groups, each with the places of the keys that it may have."""
+        for group, places in wanted:
+            yield self._group(address, file, group), places
+
+    def _together(self, file: _File, wanted: Sequence[Wanted]) -> Iterator[tuple[pa.Table, Ids]]:
+        """As `_each`, several row groups at a time, past the cache."""
+        count = max(_TOGETHER // file.rows_of(wanted[0][0]), 1) if wanted else 1
+        for start in range(0, len(wanted), count):
+            some = wanted[start : start + count]
             self.read_groups += len(some)
             table = file.parquet.read_row_groups([group for group, _ in some], use_threads=False)
             several = np.concatenate([places for _, places in some])
@@ -126,7 +133,7 @@ class _File:
         """How many rows a row group has."""
         return int(self.parquet.metadata.row_group(group).num_rows)
 
-    def groups_with(self, lead: str, names: Sequence[str], keys: Ids) -> Iterator[tuple[int, Ids]]:
+    def groups_with(self, lead: str, names: Sequence[str], keys: Ids) -> Iterator[Wanted]:
         """The row groups that may have some of the keys, each with the places of these keys."""
         least, greatest = self._between(lead)
         wanted = keys[:, list(names).index(lead)]

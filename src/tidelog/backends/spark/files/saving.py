@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.driver.memory import give_back
 from tidelog.backends.spark.files import changed_file
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.importing import imported
@@ -90,6 +91,8 @@ class SavedFiles:
         files = [file for order in texts for file in order.files.values()]
         files += [file for several in own.values() for file in several]
         said = {"texts": [order_to_json(order) for order in texts], "relations": relations}
+        if current:  # many facts have become rows of the state
+            give_back()
         if self._constants.naming.moved:
             said["moved"] = dict(self._constants.naming.moved)
         return said, [file.address for file in files]
