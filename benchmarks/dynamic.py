@@ -15,7 +15,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -161,9 +161,35 @@ def opposites(case: Case) -> dict[str, Any]:
             "over, part of the deletion": (whole - until) / cpu, "part of consecutive": whole / (cpu + back),
             "shared": first.result().version == second.result().version,
         }  # fmt: skip
+    found["ways, in the middle"] = ways(engine, case, wall)
+    assert sizes(engine) == before
     found["a tenth back"] = tenth(engine, case, wall)
     engine.close()
     return found
+
+
+def ways(engine: tl.Engine, case: Case, wall: float) -> dict[str, Any]:
+    """The opposite in the middle of the deletion, as it is and in two simpler ways.
+
+    The deletion is rolled back and begins again with the opposite; or it goes on, and only what waits is netted.
+    """
+    hall, found = engine._worker._hall, dict[str, Any]()
+    others = {"begun again": replace(hall, turns_back=lambda: False), "only what waits": replace(hall, undone=_nothing)}
+    for way, one in {"taken in": hall, **others}.items():
+        engine._worker._hall, cpu = one, time.process_time()
+        first = engine.submit(delete=case.deleted)
+        time.sleep(0.5 * wall)
+        arrived = time.perf_counter()
+        engine.submit(insert=case.deleted).result()
+        first.result()
+        found[way] = {"visible after s": time.perf_counter() - arrived, "CPU s": time.process_time() - cpu}
+    engine._worker._hall = hall
+    return found
+
+
+def _nothing(_: object) -> int:
+    """No update undoes anything."""
+    return 0
 
 
 def tenth(engine: tl.Engine, case: Case, wall: float) -> dict[str, Any]:

@@ -72,8 +72,12 @@ class Arriving(Protocol):
     def give_way(self) -> None:
         """The attempt is between two stages: if it was told to turn back for an urgent update, that goes now."""
 
+    @property
+    def has_passed(self) -> bool:
+        """Whether urgent updates went first that the attempt has not seen yet."""
+
     def overriding(self) -> Iterable[Asked]:
-        """The last urgent update that went first: it has the last word."""
+        """These urgent updates: they have the last word."""
 
     def close(self) -> None:
         """No more can join."""
@@ -256,6 +260,16 @@ class _Joining:
 
     def give_way(self) -> None:
         self._arriving.give_way()
+
+    @property
+    def has_passed(self) -> bool:
+        return self._arriving.has_passed
+
+    def rebase(self) -> None:
+        self._attempt.backend.rebase()
+
+    def straighten(self) -> None:
+        self._attempt.backend.straighten()
 
     def overriding(self) -> Iterable[tuple[dict[str, Any], dict[str, Any]]]:
         return list(self._attempt.steps(self._arriving.overriding()))

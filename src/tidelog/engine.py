@@ -203,7 +203,7 @@ class Engine(Submitting, AtAGlance):
         """
         from tidelog.asking.answer import Asked
 
-        asked = Asked(question, parameters, self._known_arity)
+        asked = Asked(question, parameters, self._known_arity, lambda: self.version)
         if asked.pattern is not None:
             return self._read(lambda: asked.facts(self._book, self._backend))
         if self._turns.is_busy and self._backend.reads_beside:

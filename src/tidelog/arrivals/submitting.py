@@ -133,6 +133,7 @@ class Submitting:
                 self._undone,
                 lambda: self._arithmetic != REFUSE and self.limits.facts is None,
                 lambda: self._backend.store.bulk is None,
+                lambda: self._backend.is_in_a_step,
                 self._tidy,
             )
         )
@@ -192,25 +193,26 @@ class Submitting:
 
         return self._turns.take(work)
 
-    def _interject(self, submission: Submission, progress: Progress) -> tuple[Change, set[str]] | None:
+    def _interject(self, submission: Submission, progress: Progress) -> tuple[Change, bool] | None:
         """Make a version of an urgent update of facts while a transaction is open, within its turn; None if it cannot.
 
-        It cannot if it reaches the stage that is being visited: then the transaction has to turn back first. Other
-        stages that it reaches run again, and the rest stays. What it changes is a version of its own, and is said again
-        after what the transaction asks for, because it arrived later. With the change are the relations in which the
-        transaction begins again.
+        The transaction goes on as it was, and catches up between two stages: what the urgent update does is done again
+        after what the transaction asks for, because it arrived later. With the change comes whether there is anything
+        to catch up with.
         """
         changed, read = self._book.schedule.reach(submission.relations)
-        backend, used = self._backend, changed | read
+        backend, used, kept = self._backend, changed | read, set[str]()
         is_apart = backend.is_apart(used) and not progress.has_visited(changed)
         if self._foresight.found is not None:
             return None
-        if not is_apart and (progress.reaches(changed) or not backend.can_make_way(used)):
-            return None
+        if not is_apart:
+            kept = changed & progress.uses()
+            if not backend.can_make_way(used, kept):
+                return None
         asked, program = submission.asked, self._book.program
-        with backend.beside(changed, read):
+        with backend.beside(changed, read, kept):
             change = self._turns.beside(lambda: self._transact(asked.insert, asked.delete, program, asked.inline))
-        return change, set() if is_apart else changed
+        return change, not is_apart
 
     def _tidy(self, pause: Callable[[], None]) -> None:
         """Tidy what the last versions have left, unless look-ahead holds numbers of rows, which move."""

@@ -45,15 +45,17 @@ class Hall:
 
     transact: Callable[[Sequence[tuple[Submission, bool]], Running | None], Change]
     """Make one version of updates, in order; those with True are done again, so that rules they remove may be gone."""
-    interject: Callable[[Submission, Progress], tuple[Change, set[str]] | None]
-    """Make a version of an urgent update in the middle of the running transaction, which has to begin again in the
-    relations that are named; None if it has to turn back first."""
+    interject: Callable[[Submission, Progress], tuple[Change, bool] | None]
+    """Make a version of an urgent update in the middle of the running transaction, and say whether that one has to
+    catch up with it; None if it cannot be done here."""
     undone: Callable[[Submission], int]
     """How many of the operations in the running transaction an update undoes."""
     merges: Callable[[], bool]
     """Whether updates may share a version."""
     turns_back: Callable[[], bool]
     """Whether a transaction can take in an update that undoes a part of it, without being rolled back."""
+    is_in_a_step: Callable[[], bool]
+    """Whether the running transaction does something in which nobody can pass, and which ends soon."""
     tidy: Callable[[Callable[[], None]], None]
     """Do between two transactions what need not be done before the next; what it asks may raise, to put it off."""
 
@@ -65,8 +67,8 @@ class Running:
         self._line, self._hall, self.group, self._joins = line, hall, group, joins
         self._is_open = self._has_begun = self._is_taking_in = self.is_due = False
         self._progress: Progress | None = None
-        self._passing: Submission | None = None
-        self._gives_way = False
+        self._passed: list[Submission] = []
+        self._gives_way, self._waits_since = False, 0.0
         self._looked_at = line.arrived - len(line.waiting)
         self._known: set[int] = set()
         self._started, self._beside = perf_counter(), 0.0
@@ -106,8 +108,7 @@ class Running:
     def _let_pass(self) -> None:
         """Let an urgent update pass, in the middle of this transaction or at the end of a stage; else it stands aside.
 
-        What passes takes at most half of the time, so that this transaction gets on under any stream of them. Where
-        work is lost by it, that is counted as a stop.
+        What passes takes at most half of the time, so that this transaction gets on under any stream of them.
         """
         now = perf_counter()
         urgent = self._line.first_urgent() if 2 * self._beside <= now - self._started + _GRACE else None
@@ -125,14 +126,16 @@ class Running:
             return
         finally:
             self._is_taking_in = False
-        if passed is None:
-            self._turn_back_for(urgent)
-        else:
+        if passed is not None:
             self._has_passed(urgent, *passed)
-            self._beside += perf_counter() - now
+            self._beside, self._waits_since = self._beside + perf_counter() - now, 0.0
+            return
+        self._waits_since = self._waits_since or now
+        if not self._hall.is_in_a_step() or now - self._waits_since > _GRACE:
+            self._turn_back_for(urgent)
 
     def _turn_back_for(self, urgent: Submission) -> NoReturn:
-        """An urgent update reaches the stage that is being visited, which is given up for it; once."""
+        """An urgent update cannot pass in the stage that is being visited, which is given up for it; once."""
         if self._gives_way or not self._hall.turns_back():
             raise StandAsideError.of("E408", "an urgent update goes first")
         self._gives_way = True
@@ -141,21 +144,16 @@ class Running:
         log(__name__).debug("update %d turns back for urgent update %d", self.group[0].number, urgent.number)
         raise TurnBackError.of("E408", "an urgent update goes first")
 
-    def _has_passed(self, urgent: Submission, change: Change, changed: set[str]) -> None:
-        """An urgent update is visible: begin again in the relations where it has met this transaction."""
-        progress, is_lossless = self._progress, not changed or self._progress is None
+    def _has_passed(self, urgent: Submission, change: Change, must_catch_up: bool) -> None:
+        """An urgent update is visible; it arrived later than this transaction, and has the last word."""
+        if must_catch_up:
+            self._passed.append(urgent)
         for one in self.group:
             one.overtaken_by.append(urgent)
             one.times_overtaken += 1
         self._line.overtake(urgent)
         self._line.end_first(urgent)
         urgent.future.set_result(change)
-        if changed and progress is not None:
-            is_lossless = not progress.has_visited(changed)
-            self._passing, self._is_taking_in = urgent, True
-            progress.begin_again(changed)
-        for one in self.group:
-            one.times_stopped += not is_lossless
 
     def give_way(self) -> None:
         """Between two stages: if this transaction has turned back for an urgent update, let it pass."""
@@ -163,9 +161,15 @@ class Running:
             self._let_pass()
             self._gives_way = False
 
+    @property
+    def has_passed(self) -> bool:
+        """Whether urgent updates have passed with which this transaction has to catch up."""
+        return bool(self._passed)
+
     def overriding(self) -> list[Asked]:
-        """What the urgent update asks for that goes first right now."""
-        return [] if self._passing is None else [self._passing.asked]
+        """What they ask for, once."""
+        passed, self._passed, self._is_taking_in = self._passed, [], True
+        return [one.asked for one in passed]
 
     def _waiting(self) -> Iterator[Submission]:
         """Those that could join, in order."""

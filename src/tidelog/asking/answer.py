@@ -41,9 +41,11 @@ _COPIED = 200_000
 class Answer:
     """The rows that a question found: a table with named columns that will not change any more."""
 
-    def __init__(self, columns: tuple[str, ...], table: FactTable) -> None:
+    def __init__(self, columns: tuple[str, ...], table: FactTable, version: int) -> None:
         self.columns = columns
         self._table = table
+        self.version = version
+        """The version of the facts that were asked."""
 
     def __len__(self) -> int:
         return len(self._table)
@@ -87,10 +89,17 @@ class Answer:
 class Asked:
     """A question in words, read and compared with the relations that there are."""
 
-    def __init__(self, text: str, parameters: Mapping[str, object] | None, arity: Callable[[str], int]) -> None:
-        """`arity` gives the columns of a relation, and refuses an unknown one."""
+    def __init__(
+        self,
+        text: str,
+        parameters: Mapping[str, object] | None,
+        arity: Callable[[str], int],
+        version: Callable[[], int],
+    ) -> None:
+        """`arity` gives the columns of a relation, and refuses an unknown one; `version` is the one that is read."""
         expect(text, str, "a question", "a text")
-        self._question = read_question(text, parameters)
+        self._question, self._version = read_question(text, parameters), version
+        self._copied: int | None = None
         for atom in self._question.atoms():
             _check_columns(atom, arity(atom.relation))
         self.pattern = self._question.pattern if parameters is None else None
@@ -106,7 +115,7 @@ class Asked:
             name if given is None or given in named[:at] else given for at, (given, name) in enumerate(zip(named, own))
         )
         stored = backend.arity(pattern.relation) is not None
-        return Answer(names, backend.query(pattern) if stored else ListedFacts())
+        return Answer(names, backend.query(pattern) if stored else ListedFacts(), self._version())
 
     def copied(self, book: RuleBook, backend: Backend[Any]) -> tuple[RuleBook, Backend[Any]] | None:
         """The facts that the question reads, in a backend of their own, to be evaluated beside a writer.
@@ -121,24 +130,26 @@ class Asked:
         for name in sorted(names):
             copy.restore(name, backend.arity(name) or 0, [TablePart(*backend.snapshot(name))])
         copy.commit()
+        self._copied = self._version()
         return book, copy
 
     def evaluated(self, book: RuleBook, backend: Backend[Any], limits: Limits) -> Callable[[], Answer]:
         """Evaluate the question; what comes back gives the answer. For a transaction that has nothing to commit."""
         check_question(self._question, book.program.declarations)
-        found = answer(self._question, book.schedule, backend, limits)
+        version = self._version() if self._copied is None else self._copied
+        found = answer(self._question, book.schedule, backend, limits, version)
         return lambda: found
 
 
-def answer(question: Question, schedule: Schedule, backend: Backend[Any], limits: Limits) -> Answer:
-    """Evaluate a question that is known to be right."""
+def answer(question: Question, schedule: Schedule, backend: Backend[Any], limits: Limits, version: int) -> Answer:
+    """Evaluate a question that is known to be right, about the facts of a version."""
     stages, budget = _own_stages(question, schedule), Budget(limits)
     with backend.visit(budget) as guest:
         outcome = maintain(
             guest.store, Schedule(stages), Recompute(), delete={}, insert={}, previous=Schedule(()), budget=budget
         )
         found = outcome.inserted.get(QUERY)
-        return Answer(question.columns, ListedFacts() if found is None else guest.freeze(QUERY, found))
+        return Answer(question.columns, ListedFacts() if found is None else guest.freeze(QUERY, found), version)
 
 
 def _own_stages(question: Question, schedule: Schedule) -> list[Stage]:

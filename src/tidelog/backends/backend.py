@@ -81,14 +81,28 @@ class Backend(Protocol[F]):
     def is_apart(self, relations: Set[str]) -> bool:
         """Whether a transaction that sees and changes no other relations could be done beside the open one."""
 
-    def can_make_way(self, relations: Set[str]) -> bool:
-        """Whether the open transaction can be set aside in these relations, for another one to go first."""
+    @property
+    def is_in_a_step(self) -> bool:
+        """Whether the open transaction is in the middle of a step after which it may be able to make way."""
 
-    def beside(self, changed: Set[str], read: Set[str]) -> AbstractContextManager[None]:
+    def can_make_way(self, relations: Set[str], kept: Set[str]) -> bool:
+        """Whether the open transaction can be set aside in these relations, for another one to go first.
+
+        In those that are `kept` it does not see what the other one changes.
+        """
+
+    def beside(self, changed: Set[str], read: Set[str], kept: Set[str]) -> AbstractContextManager[None]:
         """Do a transaction that changes and reads these relations, from `begin` to `commit` or `rollback`.
 
-        Then the open one goes on: as if it had done nothing in the relations that were changed, elsewhere as it was.
+        Then the open one goes on as it was. In the relations that it has touched and in those that are `kept`, OLD is
+        for it the version before the other one, while readers see the one after it.
         """
+
+    def rebase(self) -> None:
+        """In a transaction that another one has passed: from here on OLD is what is NOW, for an update on top of it."""
+
+    def straighten(self) -> None:
+        """After `rebase`: OLD is the last version, and nothing is hidden any more."""
 
     def use(self, schedule: Schedule) -> None:
         """From now on these rules are maintained; what was prepared for others may be forgotten."""

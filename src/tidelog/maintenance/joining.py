@@ -45,10 +45,8 @@ class Progress(Protocol):
     def has_visited(self, relations: Iterable[str]) -> bool:
         """Whether a change of the relations would reach any stage that was visited, or is being visited."""
 
-    def begin_again(self, relations: set[str]) -> None:
-        """Another transaction has changed the relations, and this one was set aside there: what it asks of them is
-        netted once more, followed by what `Joining.overriding` says, and the stages that they reach run again.
-        """
+    def uses(self) -> set[str]:
+        """The relations that the visited stages, and the one that is being visited, derive and read."""
 
 
 class Joining(Protocol[Joined]):
@@ -75,8 +73,18 @@ class Joining(Protocol[Joined]):
     def give_way(self) -> None:
         """The transaction has turned back, and is between two stages: if that was for an urgent update, it goes now."""
 
+    @property
+    def has_passed(self) -> bool:
+        """Whether urgent updates have become visible meanwhile in relations that this transaction uses."""
+
     def overriding(self) -> Iterable[Pair[Joined]]:
-        """What the last urgent update has deleted and inserted, which has the last word."""
+        """What these have deleted and inserted, which has the last word; each is said once."""
+
+    def rebase(self) -> None:
+        """From here on OLD is what is NOW, as if this transaction had ended."""
+
+    def straighten(self) -> None:
+        """OLD is the last version, with what has passed."""
 
     def opposite(self) -> Iterable[Pair[Joined]]:
         """The updates for which TurnBackError was raised, or that are due."""

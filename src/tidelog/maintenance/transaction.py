@@ -21,6 +21,7 @@ from tidelog.limits import Budget
 from tidelog.maintenance import bulk
 from tidelog.maintenance.counters import Counters
 from tidelog.maintenance.dred import DRed
+from tidelog.maintenance.explicit import Explicit
 from tidelog.maintenance.joining import Joining, Pair, TurnBackError, go_back
 from tidelog.maintenance.marking import Foreseen
 from tidelog.maintenance.optima import Optima
@@ -33,10 +34,8 @@ from tidelog.planning.views import DELETED, INSERTED, NOW, Mark, View
 
 _SIMPLE = DRed()
 """What maintains instances without a value: they do not recur, and hardly one has two derivations."""
-_EXPLICIT, _NOT_EXPLICIT = View(Mark.EXPLICIT), View(outside=Mark.EXPLICIT)
-_WAS_EXPLICIT, _WAS_NOT_EXPLICIT = View(Mark.WAS_EXPLICIT), View(outside=Mark.WAS_EXPLICIT)
 _NOT_NOW, _ONLY_NOW = View(Mark.EXPLICIT, Mark.NOW), View(Mark.NOW, Mark.EXPLICIT)
-_WITHDRAWN, _ASSERTED = View(Mark.WAS_EXPLICIT, Mark.EXPLICIT), View(Mark.EXPLICIT, Mark.WAS_EXPLICIT)
+_COMES, _GOES = View(Mark.TURNED, Mark.OLD), View(Mark.TURNED | Mark.OLD)
 
 
 def maintain(
@@ -64,10 +63,10 @@ def maintain(
     run = _Run(store, schedule, strategy, RuleChange.between(previous or schedule, schedule), budget or Budget())
     run.joining = joining
     if later or joining is not None:
-        run.ask([(delete, insert), *later])
+        run.explicit.in_turn([(delete, insert), *later])
     else:
         run.use(foreseen)  # which is about one update
-        run.explicit(delete, insert)
+        run.explicit.once(delete, insert)
     run.relations_without_rules()
     run.wake()
     if joining is not None:
@@ -91,72 +90,22 @@ class _Run(Generic[F]):
         self.added, self.removed = _by_head(rules.added), _by_head(rules.removed)
         self.ruled = rules.new_groups.union(self.added, self.removed)
         self.outcome: Outcome[F] = Outcome()
-        self.withdrawn: dict[str, F] = {}
-        self.asserted: dict[str, F] = {}
+        self.explicit = Explicit(store, self.outcome)
+        self.withdrawn, self.asserted = self.explicit.withdrawn, self.explicit.asserted
         self.foreseen: Foreseen[F] | None = None
         self.bulk = store.bulk
         self.joining: Joining[F] | None = None
         self.waiting: list[int] = []
         self.visited: list[int] = []
         self.visiting: int | None = None
-        self.asked: list[Pair[F]] = []
+        self.within: set[int] | None = None
+        """The only stages to be visited, if not all."""
 
     def use(self, foreseen: Foreseen[F] | None) -> None:
         """Use what was foreseen for these very rules, if the strategy looks ahead."""
         if foreseen is not None and foreseen.schedule is self.schedule and not self.rules and self.strategy.looks_ahead:
             self.foreseen = foreseen
             foreseen.use(self.store)
-
-    def explicit(self, delete: Mapping[str, F], insert: Mapping[str, F]) -> None:
-        """Deletions first, then insertions; what was and stays explicit, or neither, is a no-op and counted."""
-        store, counters = self.store, self.outcome.counters
-        for relation, facts in delete.items():
-            known = store.restrict(facts, _EXPLICIT)
-            counters.add("ignored deletions", len(facts) - len(known))
-            store.mark(known, remove=Mark.EXPLICIT)
-            self.withdrawn[relation] = self.outcome.withdrawn[relation] = known
-        for relation, facts in insert.items():
-            new = store.restrict(facts, _NOT_EXPLICIT)
-            counters.add("ignored insertions", len(facts) - len(new))
-            store.mark(new, add=Mark.EXPLICIT)
-            self.asserted[relation] = new
-            if relation in delete:  # a fact that goes and comes again is neither
-                self.asserted[relation] = store.restrict(new, _WAS_NOT_EXPLICIT)
-                self.withdrawn[relation] = store.restrict(self.withdrawn[relation], _NOT_EXPLICIT)
-
-    def ask(self, steps: Iterable[Pair[F]]) -> set[str]:
-        """Updates that are carried out one after the other, and noted, so that they can be netted again."""
-        new = list(steps)
-        self.asked += new
-        return self.explicit_in_turn(new)
-
-    def explicit_in_turn(self, steps: Iterable[Pair[F]]) -> set[str]:
-        """Several updates, one after the other: what counts is the difference to the last version.
-
-        The relations in which explicit facts came or went are returned.
-        """
-        store, counters, changed = self.store, self.outcome.counters, set[str]()
-        for delete, insert in steps:
-            for relation, facts in delete.items():
-                known = store.restrict(facts, _EXPLICIT)
-                counters.add("ignored deletions", len(facts) - len(known))
-                store.mark(known, remove=Mark.EXPLICIT)
-                asked = store.restrict(known, _WAS_EXPLICIT)
-                self.outcome.withdrawn[relation] = store.union([self._of(self.outcome.withdrawn, relation), asked])
-                self.withdrawn[relation] = store.union([self._of(self.withdrawn, relation), known])
-                changed |= {relation} if known else set()
-            for relation, facts in insert.items():
-                new = store.restrict(facts, _NOT_EXPLICIT)
-                counters.add("ignored insertions", len(facts) - len(new))
-                store.mark(new, add=Mark.EXPLICIT)
-                self.asserted[relation] = store.union([self._of(self.asserted, relation), new])
-                changed |= {relation} if new else set()
-        for relation in changed:
-            both = store.union([self._of(self.withdrawn, relation), self._of(self.asserted, relation)])
-            self.withdrawn[relation], self.asserted[relation] = (
-                store.restrict(both, view) for view in (_WITHDRAWN, _ASSERTED)
-            )
-        return changed
 
     def relations_without_rules(self) -> None:
         """Relations that no rule derives change directly; one that loses its last rule is visited once more."""
@@ -189,7 +138,7 @@ class _Run(Generic[F]):
         self._border()
         while self.waiting:
             number = heappop(self.waiting)
-            if number == last:
+            if number == last or (self.within is not None and number not in self.within):
                 continue
             self.visited.append(number)
             last = self.visiting = number
@@ -203,7 +152,7 @@ class _Run(Generic[F]):
                 self.joining.give_way()
                 last = -1
             self.visiting = None
-            if self.joining is not None and (self.waiting or self.joining.is_due):
+            if self.joining is not None and (self.waiting or self.joining.is_due or self.joining.has_passed):
                 self._border()
 
     def has_described(self, describe: Callable[[Outcome[F]], None]) -> bool:
@@ -217,10 +166,14 @@ class _Run(Generic[F]):
         if turns_back and self.joining is not None:
             self._take_in(self.joining.opposite())
             self.joining.give_way()
-        return not turns_back and not self.waiting
+        has_passed = self.joining is not None and self.joining.has_passed
+        return not (turns_back or has_passed or self.waiting)
 
     def _border(self) -> None:
-        """Between stages: what is due is taken in, and what reaches no visited stage."""
+        """Between stages: what has passed is made up for, then what is due is taken in, and what reaches no visited
+        stage.
+        """
+        self._catch_up()
         if self.joining is not None and self.joining.is_due:
             self._take_in(self.joining.opposite())
         if self.joining is not None and self.joining.has_come:
@@ -230,18 +183,10 @@ class _Run(Generic[F]):
         """Whether a change of the relations would reach the stage that is being visited."""
         return self.visiting is not None and self.visiting in self._reached(set(relations))
 
-    def begin_again(self, relations: set[str]) -> None:
-        """Net what was asked of the relations once more, because another transaction has changed them meanwhile."""
-        joining, counters = self.joining, self.outcome.counters.values.copy()
-        assert joining is not None
-        for facts in (self.withdrawn, self.asserted, self.outcome.withdrawn):
-            for relation in relations & facts.keys():
-                del facts[relation]
-        self.asked += joining.overriding()
-        self.explicit_in_turn([(_only(gone, relations), _only(come, relations)) for gone, come in self.asked])
-        self.outcome.counters.values = counters
-        self._go_back(relations, None)
-        joining.begin(self)
+    def uses(self) -> set[str]:
+        """The relations that visited stages derive and read."""
+        visited = [self.schedule.stages[number] for number in self.visited]
+        return set().union(*(one.stage.relations | one.reads for one in visited))
 
     def _reached(self, relations: set[str]) -> list[int]:
         """The visited stages that a change of the relations would reach; what they derive is added to `relations`."""
@@ -259,11 +204,52 @@ class _Run(Generic[F]):
 
     def _take_in(self, steps: Iterable[Pair[F]], interrupted: int | None = None) -> None:
         """Let further updates join: net the explicit facts again, and go back where the difference has been."""
-        changed = self.ask(steps)
+        if self.joining is not None and self.joining.has_passed:
+            if interrupted is not None:
+                self._go_back(set(), interrupted)
+                interrupted = None
+            self._catch_up()
+        changed = self.explicit.in_turn(steps)
         if changed or interrupted is not None:
             self._go_back(changed, interrupted)
         if self.joining is not None:
             self.joining.begin(self)
+
+    def _catch_up(self) -> None:
+        """Maintain what was visited for the urgent updates that have passed, as if it were a version already.
+
+        They are in the last version, and this transaction has not seen them yet. Afterwards it has begun on that
+        version, and they have the last word about their own facts.
+        """
+        if self.joining is None or not self.joining.has_passed:
+            return
+        steps = list(self.joining.overriding())
+        self.joining.rebase()
+        top = _Run(self.store, self.schedule, self.strategy, self.rules, self.budget)
+        top.within, top.outcome.counters = set(self.visited), self.outcome.counters
+        top.explicit.on_top(steps)
+        top.relations_without_rules()
+        top.wake()
+        top.pass_on(top.within)
+        top.stages()
+        self.joining.straighten()
+        named = {*self.outcome.inserted, *self.outcome.deleted, *self.explicit.compare(steps)}
+        derived = (self._stage(number).relations for number in self.visited)
+        for relation in (named - self.schedule.place.keys()).union(*derived):
+            self._forget(relation)
+            self._changed(relation)
+        self.waiting = [number for number in self.waiting if number not in self.visited]
+        heapify(self.waiting)
+        self.joining.begin(self)
+
+    def pass_on(self, visited: set[int]) -> None:
+        """Derived relations of stages that were not visited change as they did in the last version."""
+        for relation, number in self.schedule.place.items():
+            if number not in visited:
+                come, gone = (self.store.touched([relation], view) for view in (_COMES, _GOES))
+                self.store.mark(come, add=Mark.NOW)
+                self.store.mark(gone, remove=Mark.NOW)
+                self._note(relation, come, gone)
 
     def _go_back(self, changed: set[str], interrupted: int | None) -> None:
         """Bring stages that a change of explicit facts reaches back to their old version, and let them run again."""
@@ -376,10 +362,6 @@ class _Run(Generic[F]):
 
     def _of(self, facts: Mapping[str, F], relation: str) -> F:
         return facts[relation] if relation in facts else self.store.nothing()
-
-
-def _only(facts: Mapping[str, F], relations: set[str]) -> dict[str, F]:
-    return {relation: some for relation, some in facts.items() if relation in relations}
 
 
 def _by_head(rules: Iterable[LoweredRule]) -> dict[str, list[LoweredRule]]:

@@ -32,6 +32,7 @@ class Mark(IntFlag):
     POSITIVE = 1 << 12  #: deleted by this update, inserted again by the next
     TOUCHED = 1 << 13  #: the store's own: already in the journal of this transaction
     CANDIDATE = 1 << 14  #: the strategy's own, for one schedule step
+    TURNED = 1 << 15  #: the store's own: an urgent update has passed, and the last version is other than OLD says
 
 
 NO_MARKS = Mark(0)

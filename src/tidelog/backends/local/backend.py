@@ -24,6 +24,7 @@ from tidelog.backends.local.joins.indexes_ahead import build_indexes
 from tidelog.backends.local.joins.runner import with_columns
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.facts import LocalFacts
+from tidelog.backends.local.relations.steps import joined
 from tidelog.backends.local.store import LocalStore
 from tidelog.changes.change import FactTable
 from tidelog.changes.columns import Columns
@@ -210,17 +211,30 @@ class LocalBackend:
         """Whether a transaction over these relations could be done beside the open one."""
         return beside.is_apart(self.store, relations)
 
-    def can_make_way(self, relations: Set[str]) -> bool:
+    @property
+    def is_in_a_step(self) -> bool:
+        """Whether the open transaction is in the middle of a step in which nobody can pass."""
+        return beside.is_in_a_step(self.store)
+
+    def can_make_way(self, relations: Set[str], kept: Set[str]) -> bool:
         """Whether the open transaction can be set aside in these relations."""
-        return beside.can_make_way(self.store, relations)
+        return beside.can_make_way(self.store, relations, kept)
+
+    def rebase(self) -> None:
+        """From here on what is NOW counts as OLD, for an update on top."""
+        self.store.stop_counting(self.store.catalogue.rebase())
+
+    def straighten(self) -> None:
+        """OLD is the last version again."""
+        self.store.stop_counting(self.store.catalogue.straighten())
 
     @contextmanager
-    def beside(self, changed: Set[str], read: Set[str]) -> Iterator[None]:
+    def beside(self, changed: Set[str], read: Set[str], kept: Set[str]) -> Iterator[None]:
         """Let another transaction be done while one is open."""
         kept = self.ask, self.ask_arriving, self._budget, self.missed
         self._is_beside = True
         try:
-            with self.store.catalogue.pause.released(), beside.beside(self.store, changed, read):
+            with self.store.catalogue.pause.released(), beside.beside(self.store, changed, read, kept):
                 yield
         finally:
             self._is_beside = False
@@ -309,7 +323,7 @@ class LocalBackend:
         """All facts of a relation, and which of them are explicit."""
         found = self.store.readable(relation)
         with found.latch:
-            chosen = found.select(OLD)
+            chosen = found.select_last(OLD)
             explicit = (found.marks[chosen] & int(Mark.WAS_EXPLICIT)) != 0
             table = LocalTable(found.rows[chosen], found.arity, self.store.dictionary)
         return table.to_arrow(), explicit
@@ -329,7 +343,8 @@ class LocalBackend:
         if np.any(ids < 0):
             return LocalTable(relation.rows[:0], relation.arity, self.store.dictionary)
         with relation.latch:
-            rows = relation.rows[row_lookups.matching(relation, columns, np.asarray(ids), OLD)]
+            found = [row_lookups.matching(relation, columns, np.asarray(ids), one) for one in relation.last(OLD)]
+            rows = relation.rows[joined(found)]
         first: dict[Variable, int] = {}
         for at, term in enumerate(pattern.terms):
             if isinstance(term, Variable) and first.setdefault(term, at) != at:

@@ -91,7 +91,8 @@ class LiveTable:
             return False
         row = ids if len(ids) else np.zeros(1, np.int32)
         with self._relation.latch:
-            return len(self._relation.find_beside(np.ascontiguousarray(row[None, :]), self._view)) == 1
+            table = np.ascontiguousarray(row[None, :])
+            return any(len(self._relation.find_beside(table, one)) for one in self._relation.last(self._view))
 
     def to_arrow(self) -> pa.Table:
         """The facts as an Arrow table with columns c0, c1, ..."""
@@ -104,7 +105,7 @@ class LiveTable:
     def snapshot(self) -> LocalTable:
         """The facts as they are now, in a table that later commits do not change."""
         with self._relation.latch:
-            chosen = self._relation.select(self._view)
+            chosen = self._relation.select_last(self._view)
             return LocalTable(self._relation.frozen(chosen), self._relation.arity, self._dictionary)
 
 

@@ -202,7 +202,7 @@ class LocalStore:
         found = {}
         for name in relations:
             relation = self.relations.get(name)
-            if relation is not None and relation.journalled and (not view.want & _OLD or relation.alive):
+            if relation is not None and relation.journalled and (not view.want & _OLD or relation.has_old):
                 found[name] = relation.restrict(relation.journal, view)
         return LocalFacts(found)
 
@@ -237,8 +237,8 @@ class LocalStore:
         """The heads of the instances that the given facts drive; see the protocol."""
         if self._supply.is_partial:
             calls.announce_driven(self._supply, self._preparation(stage), self.relations, driving, blocking, matching)
-        elif heads.want & _OLD and not any(self.size(name) for name in self._preparation(stage).heads):
-            return NOTHING  # there were no heads
+        elif heads.want & _OLD and not self._had_heads(stage):
+            return NOTHING
         found: dict[str, list[Array]] = {}
         self._drive(stage, driving, blocking, matching, phase, self._collector(found, heads, add))
         return gather(found)
@@ -374,6 +374,9 @@ class LocalStore:
             known = self.relations, self.relation, self.dictionary, self._supply.estimates
             found = self.prepared[id(stage)] = Preparation(stage, *known)
         return found
+
+    def _had_heads(self, stage: Stage) -> bool:
+        return any(self.relations[name].has_old for name in self._preparation(stage).heads if name in self.relations)
 
     def _drive(
         self, stage: Stage, driving: LocalFacts, blocking: LocalFacts, matching: Matching, phase: str, sink: Sink

@@ -126,13 +126,24 @@ class SparkBackend:
         """Never: what a transaction has fetched from Spark, and what its jobs write, is one for all relations."""
         return not relations
 
-    def can_make_way(self, relations: Set[str]) -> bool:
-        """Never, for the same reason."""
-        return not relations
+    is_in_a_step = False
+    """Waiting is of no use."""
 
-    def beside(self, changed: Set[str], read: Set[str]) -> AbstractContextManager[None]:
+    def can_make_way(self, relations: Set[str], kept: Set[str]) -> bool:
+        """Never, for the same reason."""
+        return not relations and not kept
+
+    def beside(self, changed: Set[str], read: Set[str], kept: Set[str]) -> AbstractContextManager[None]:
         """Not asked for: no transaction is apart from another."""
-        return self._near.beside(changed, read)
+        return self._near.beside(changed, read, kept)
+
+    def rebase(self) -> None:
+        """Not asked for: nobody passes."""
+        self._near.rebase()
+
+    def straighten(self) -> None:
+        """Not asked for: nobody passes."""
+        self._near.straighten()
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> Facts:
         """Those of the facts that are in the materialisation.

@@ -64,6 +64,8 @@ class BitStages:
         self._shapes: dict[int, tuple[Stage, tuple[PairRule, ...] | None]] = {}
         self._prices: dict[frozenset[str], float] = {}
         self._numbers = Numbers()
+        self.is_deriving = False
+        """Whether a stage is being derived: another one that adds values to it would have them nowhere."""
         self.ask_budget: Callable[[], None] = lambda: None
 
     @property
@@ -110,8 +112,10 @@ class BitStages:
         if numbering is None:
             return None
         try:
+            self.is_deriving = True
             return self._derive(stage, rules, numbering, ask_round, counted, is_forced=is_forced)
         finally:
+            self.is_deriving = False
             self._numbers.clean(numbering)
             for name in stage.relations & self._relations.keys():
                 self._relations[name].waiting = 0

@@ -54,6 +54,8 @@ class Groups:
         self._changed: list[tuple[str, Key, Ledger]] = []
         self.nbytes = 0
         """The memory that ledgers take, about."""
+        self.is_regrouping = False
+        """Whether some groups are being looked at: another transaction that changes them would not be seen."""
 
     # -- versions --------------------------------------------------------------------------------------------------
 
@@ -69,10 +71,11 @@ class Groups:
         for name, key, one in self._changed:
             if self._ledgers.get(name, {}).get(key) is one and not one.undo():
                 self._drop(name, key)
-        self._changed = []
+        self._changed, self.is_regrouping = [], False
 
     def forget(self, relations: Iterable[str] | None = None) -> None:
         """Forget the ledgers of some rules, known by their relations, or of all."""
+        self.is_regrouping = False  # a stage that goes back to its old version comes by here
         for name in list(self._ledgers) if relations is None else self._ledgers.keys() & set(relations):
             self.nbytes -= sum(one.nbytes for one in self._ledgers.pop(name).values())
 
@@ -121,10 +124,12 @@ class Groups:
             return self._regroup(rule, changed, body, (result, lacking), against, keeps)
         come, gone, groups = [], [], 0
         for part in filter(len, _parts(body, changed, rule.group, self._pause)):
+            self.is_regrouping = True
             inserted, deleted, touched = self._regroup(rule, part, body, (result, lacking), against, keeps)
             come.append(inserted)
             gone.append(deleted)
             groups += touched
+            self.is_regrouping = False
             self._pause()
         return union(come, disjoint=True), union(gone, disjoint=True), groups
 
@@ -319,7 +324,7 @@ class _Regrouping:
         found = np.full(len(groups), _NO_FACT, np.int32)
         rows, owners = lookup(self._result, groups, self._against)
         found[owners] = self._result.rows[rows, self.rule.group]
-        if self._lacking.alive:
+        if self._lacking.has_old:
             found[lookup(self._lacking, groups, self._against)[1]] = functions.NO_VALUE
         return found
 

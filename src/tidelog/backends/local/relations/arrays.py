@@ -59,6 +59,8 @@ class Arrays:
         """How many rows wait behind the stored ones, to be stored or forgotten; budgets count them."""
         self._ahead = np.empty(row_table.BLOCK, np.uint64)
         self._has_bare_rows = self._is_growing = False
+        self.is_turned = False
+        """Whether the last version may be other than OLD says: another transaction has passed this one."""
         self._indexes: dict[tuple[int, ...], Index] = {}
         self._heads = np.empty(0, np.int64)
         self._journal = np.empty(LEAST_ROWS, np.int32)
@@ -73,6 +75,11 @@ class Arrays:
     def alive(self) -> int:
         """The number of facts as of the last commit."""
         return int(self._counters[relation_kernels.ALIVE])
+
+    @property
+    def has_old(self) -> bool:
+        """Whether any row may be OLD."""
+        return self.is_turned or bool(self._counters[relation_kernels.ALIVE])
 
     @property
     def size(self) -> int:

@@ -29,6 +29,9 @@ class Catalogue:
         self.relations: dict[str, Relation] = {}
         self.published: dict[str, Relation] = {}
         self._noted: dict[str, int] = {}
+        self._is_beside = False
+        self._marked: dict[str, tuple[Array, Array]] = {}
+        """What was committed beside an open transaction: by relation, rows and their marks before."""
         self.untidy: dict[str, Relation] = {}
         """What a commit has left for `tidy`."""
         self.has_new = False
@@ -66,32 +69,33 @@ class Catalogue:
         return {name: one for name, one in self.relations.items() if self.published.get(name) is not one}
 
     @contextmanager
-    def beside(self, changed: Set[str], read: Set[str]) -> Iterator[None]:
+    def beside(self, changed: Set[str], read: Set[str], kept: Set[str]) -> Iterator[None]:
         """Let another transaction end by itself: what this one has touched is set aside meanwhile.
 
-        Of the relations that the other one uses, this one goes on as it was where they are only read, and has done
-        nothing where they are changed; if the other one fails, it goes on everywhere.
+        Then this one goes on as it was. In the relations that it has touched, and in `kept`, it does not see what has
+        changed, until `straighten`.
         """
         used = changed | read
         aside = [relation for relation in self._opened if relation.name in used]
         opened = [relation for relation in self._opened if relation.name not in used]
         self._opened.clear()
-        kept = {relation.name: relation.set_aside() for relation in aside}
+        marks = {relation.name: relation.set_aside() for relation in aside}
         made = self._made() if self.has_new else {}
         for name in made:
             del self.relations[name]
-        has_new, self.has_new = self.has_new, False
-        has_failed = True
+        has_new, self.has_new, self._is_beside = self.has_new, False, True
+        self._marked = {}
         try:
             yield
-            has_failed = False
         finally:
+            self._is_beside = False
             self._opened[:0] = opened
             self.relations.update(made)
             self.has_new |= has_new
-            for relation in aside:
-                if has_failed or relation.name not in changed:
-                    relation.resume(kept[relation.name])
+            for name in marks.keys() - self._marked.keys():
+                self.relations[name].resume(marks[name])
+            for name in self._marked.keys() & (kept | marks.keys()):
+                self.relations[name].turn(self._marked[name], marks.get(name))
 
     def commit(self, *, tidies: bool = True) -> bool:
         """What is NOW becomes OLD; whether the size of a relation has changed much since it was last noted.
@@ -101,6 +105,8 @@ class Catalogue:
         has_outgrown = False
         with self._latch:
             for relation in self._opened:
+                if self._is_beside and relation.journalled:  # which it is not if this is done again
+                    self._marked[relation.name] = relation.journal.copy(), relation.marks.take(relation.journal)
                 if relation.commit(tidies=tidies):
                     self.untidy[relation.name] = relation
                 has_outgrown |= self._note_growth(relation)
@@ -109,6 +115,18 @@ class Catalogue:
                 self.has_new = False
             self._opened.clear()
         return has_outgrown
+
+    def rebase(self) -> set[str]:
+        """From here on OLD is what is NOW, as if the transaction had ended, in the relations that are returned."""
+        for relation in self._opened:
+            relation.rebase()
+        return {relation.name for relation in self._opened}
+
+    def straighten(self) -> set[str]:
+        """OLD is the last version again, with everything that has passed, in the relations that are returned."""
+        for relation in self._opened:
+            relation.straighten()
+        return {relation.name for relation in self._opened}
 
     def _note_growth(self, relation: Relation) -> bool:
         """Note the number of rows if it has doubled or halved since it was last noted; whether it has."""

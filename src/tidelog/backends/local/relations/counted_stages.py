@@ -10,7 +10,7 @@ Never     : no count is made here (derivation_counts.py), and nothing is known o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations import derivation_counts as counting
@@ -33,6 +33,10 @@ class Counted:
     def __iter__(self) -> Iterator[tuple[str, Counts]]:
         """Every counted relation with its counts."""
         return (pair for counted in self._stages.values() for pair in counted.items())
+
+    def has_any(self, relations: Set[str]) -> bool:
+        """Whether one of the relations is counted."""
+        return any(not stage.isdisjoint(relations) for stage in self._stages)
 
     @property
     def has_changed(self) -> bool:

@@ -15,6 +15,7 @@ Never     : no rules, no constants, no strategy.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,13 +25,16 @@ from tidelog.backends.local.relations.arrays import Arrays
 from tidelog.backends.local.relations.room import LEAST_ROWS
 from tidelog.backends.local.relations.steps import joined, never, pieces, ranges
 from tidelog.backends.local.relations.tidying import tidied
-from tidelog.planning.views import NO_MARKS, Mark, View
+from tidelog.maintenance.versions import TRANSIENT
+from tidelog.planning.views import NO_MARKS, OLD, Mark, View
 
 _KEPT = int(Mark.FORESEEN | Mark.POSITIVE)
 _NEW = int(Mark.NOW | Mark.EXPLICIT)
 _PREVIOUS = int(Mark.OLD | Mark.WAS_EXPLICIT)
 _NOW = int(Mark.NOW)
 _PRESENT = int(Mark.NOW | Mark.NEXT)
+_UNSETTLED = int(Mark.OLD | Mark.TURNED | TRANSIENT)
+_IN_BOTH, _ONLY_IN_LAST = View(Mark.OLD, Mark.TURNED), View(Mark.TURNED, Mark.OLD)
 _ABSENT = View(outside=Mark.OLD)
 _NOT_PRESENT = View(outside=Mark.NOW | Mark.NEXT)
 _FEW_NEW = 4
@@ -38,6 +42,14 @@ _FEW_NEW = 4
 _LEAST_DEAD, _MANY = 1024, 1 << 12
 _SELECTED = 1 << 22
 """How many rows are looked through in one step, at about 1 ns each."""
+
+
+class Aside(NamedTuple):
+    """What a transaction has marked in a relation, while it is set aside."""
+
+    rows: Array
+    marks: Array
+    is_turned: bool
 
 
 class Relation(Arrays):
@@ -197,6 +209,7 @@ class Relation(Arrays):
         """What is NOW becomes OLD; `tidies` when most rows are dead, or answers that it is time for it."""
         with self.latch:
             self._settle(_NEW, 1)
+            self.is_turned = False  # a transaction that is decided has seen all that has passed
             is_untidy = self.is_untidy
             if tidies and is_untidy:
                 self.tidy()
@@ -219,29 +232,66 @@ class Relation(Arrays):
             counters, journal = self._counters.copy(), np.arange(self.count, dtype=np.int32)
             counters[relation_kernels.JOURNALLED] = len(journal)
             self._swap(_counters=counters, _journal=journal, _is_torn=False)
+        self.straighten()
         self._has_bare_rows = True  # before the marks are gone, so that an interrupt in between finds it said
         self._settle(_PREVIOUS, -1)
         self._settled = self.count
         self._has_bare_rows = self.count != self.alive
         self._is_open = False
 
-    def set_aside(self) -> tuple[Array, Array]:
+    def set_aside(self) -> Aside:
         """Leave the transaction for another one to be done first: the rows that it has marked, and their marks."""
         rows = self.journal.copy()
-        kept = rows, self.marks.take(rows)
+        kept = Aside(rows, self.marks.take(rows), self.is_turned)
         self.rollback()
         return kept
 
-    def resume(self, kept: tuple[Array, Array]) -> None:
+    def resume(self, kept: Aside) -> None:
         """Go on where `set_aside` was called, if nothing has changed since; the marks are as they were.
 
         The journal may be another array than before, as after a growth.
         """
-        rows, marks = kept
         self.epoch += 1
-        self._reserve_journal(len(rows))
-        self._has_bare_rows = True
-        relation_kernels.resume_rows(rows, marks, self.marks, self._counters, self._journal)
+        self._reserve_journal(len(kept.rows))
+        with self.latch:
+            self._has_bare_rows, self.is_turned = True, kept.is_turned
+            relation_kernels.resume_rows(kept.rows, kept.marks, self.marks, self._counters, self._journal)
+
+    def turn(self, changed: tuple[Array, Array], kept: Aside | None) -> None:
+        """Go on as if another transaction, which has ended, had not been: what it has changed is TURNED (views.py).
+
+        `changed` are the rows that it has marked, and their marks before it ended.
+        """
+        rows, before = changed
+        with self.latch:
+            after = self.marks.take(rows)
+            if kept is not None:
+                self.resume(kept)
+            self._reserve_journal(len(rows))
+            self._has_bare_rows = self.is_turned = True
+            relation_kernels.turn_rows(rows, before, after, self.marks, self._counters, self._journal)
+
+    def straighten(self) -> None:
+        """OLD is the last version again, whatever has passed."""
+        if self.is_turned:
+            with self.latch:
+                relation_kernels.straighten_rows(self.journal, self.marks)
+                self.is_turned = False
+
+    def rebase(self) -> None:
+        """From here on OLD is what is NOW, for an update on top of this one; readers and a rollback know better."""
+        for some in pieces(self.journal, never):
+            with self.latch:
+                self.is_turned = True
+                relation_kernels.rebase_rows(some, self.marks, 0xFFFF & ~_UNSETTLED)
+
+    def last(self, view: View) -> tuple[View, ...]:
+        """The views that together are OLD, or another view, in the last version: for readers, who hold the latch."""
+        return (_IN_BOTH, _ONLY_IN_LAST) if self.is_turned and view is OLD else (view,)
+
+    def select_last(self, view: View) -> Array:
+        """All rows in a view of the last version."""
+        return joined([self.select(one) for one in self.last(view)])
 
     def _settle(self, copied: int, shift: int) -> None:
         relation_kernels.settle_rows(self._journal, self._counters, self.marks, copied, shift, _KEPT)

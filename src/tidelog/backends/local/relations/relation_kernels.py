@@ -15,7 +15,9 @@ from tidelog.backends.local.kernels.compiled import Array, Int, compiled, woven
 from tidelog.backends.local.kernels.hashing import link_all
 from tidelog.backends.local.relations.row_table import BLOCK, append_pairs, append_rows, enter, fetch_rows, probe
 
-TOUCHED = np.uint16(1 << 13)
+TOUCHED, TURNED = np.uint16(1 << 13), np.uint16(1 << 15)
+_OLD, _WAS_EXPLICIT, _BEFORE = np.uint16(1), np.uint16(4), np.uint16(5)
+_UNTURNED = np.uint16(0xFFFF & ~(1 << 15 | 4))
 COUNT, JOURNALLED, ALIVE, COUNTERS = range(4)
 """Places in a relation's counters: stored rows, rows in the journal, facts as of the last commit."""
 _FEW = 4
@@ -210,6 +212,42 @@ def resume_rows(rows: Array, kept: Array, marks: Array, counters: Array, journal
         marks[rows[i]] = kept[i]
         journal[i] = rows[i]
     counters[JOURNALLED] = rows.shape[0]
+
+
+@compiled
+def turn_rows(rows: Array, before: Array, after: Array, marks: Array, counters: Array, journal: Array) -> None:
+    """Let an open transaction go on as before, although rows were changed by another one, which has ended.
+
+    `before` and `after` are the marks of the rows before the other one ended and after it. Rows that the open one has
+    not marked get back what they were; where the last version is other than OLD says they are TURNED.
+    """
+    for i in range(rows.shape[0]):
+        found = marks[rows[i]]
+        if not found & TOUCHED:
+            was = before[i] & _BEFORE
+            found = was | (was << np.uint16(1)) | TOUCHED
+            journal[counters[JOURNALLED]] = rows[i]
+            counters[JOURNALLED] += 1
+        turned = ((found ^ after[i]) & _OLD) << np.uint16(15)
+        marks[rows[i]] = (found & _UNTURNED) | (after[i] & _WAS_EXPLICIT) | turned
+
+
+@compiled
+def straighten_rows(rows: Array, marks: Array) -> None:
+    """Let OLD say what the last version is; no row is TURNED afterwards."""
+    for i in range(rows.shape[0]):
+        found = marks[rows[i]]
+        if found & TURNED:
+            marks[rows[i]] = (found ^ _OLD) & ~TURNED
+
+
+@compiled
+def rebase_rows(rows: Array, marks: Array, keep: Int) -> None:
+    """Let OLD be what NOW is, and TURNED say where the last version is other; of the other marks some are kept."""
+    for i in range(rows.shape[0]):
+        found = marks[rows[i]]
+        last, now = (found ^ (found >> np.uint16(15))) & _OLD, (found >> np.uint16(1)) & _OLD
+        marks[rows[i]] = (found & np.uint16(keep)) | now | ((last ^ now) << np.uint16(15))
 
 
 @compiled
