@@ -372,7 +372,7 @@ def _parts(body: Relation, changed: Array, width: int, pause: Callable[[], None]
     for some in pieces(changed, pause):
         keys = np.zeros(len(some), np.uint32)
         for column in range(width):
-            keys = (keys + body.rows[:, column].take(some).astype(np.uint32)) * np.uint32(_SPREAD)
+            keys = (keys + body.rows[some, column].astype(np.uint32)) * np.uint32(_SPREAD)
         homes = ((keys >> np.uint32(16)) % np.uint32(number)).astype(np.uint16)
         order = np.argsort(homes, kind="stable")  # of 16 bits, so that it takes a few nanoseconds each
         bounds = np.searchsorted(homes[order], np.arange(number + 1))

@@ -40,8 +40,9 @@ _NOT_PRESENT = View(outside=Mark.NOW | Mark.NEXT)
 _FEW_NEW = 4
 """Rows that are known to be new are entered one by one if those that are there are this many times as many."""
 _LEAST_DEAD, _MANY = 1024, 1 << 12
-_SELECTED = 1 << 22
-"""How many rows are looked through in one step, at about 1 ns each."""
+_SELECTED = 1 << 19
+"""How many rows are looked through in one step, at about 1 ns each; what is found goes into memory that is touched for
+the first time, which takes longer."""
 
 
 class Aside(NamedTuple):

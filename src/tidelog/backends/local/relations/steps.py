@@ -15,7 +15,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from math import prod
+from mmap import mmap
 from threading import RLock, get_ident
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +31,9 @@ group up to 150 ns; so 2 to 10 ms."""
 COPIED = 1 << 18
 """How many are copied or filled in a step, at 4 to 8 bytes each: 1 ms, if the memory is touched for the first time; on
 a machine that is short of memory 25 ms were seen."""
+_LARGE = 1 << 22
+"""From how many bytes on numpy asks for pages of 2 MB. To make one takes up to 35 ms where free memory is scattered,
+and nothing can be looked at meanwhile; a page of 4 KB takes a microsecond."""
 _SHARED = 4
 """What several threads build is built in steps of this part of the least work that is worth sharing: starting threads
 for a step takes 0.1 ms, the step 5 ms."""
@@ -117,13 +123,21 @@ def joined(parts: list[Array], pause: Callable[[], None] = never) -> Array:
     """What was done in steps, as one array, which is filled in steps: its memory is touched for the first time."""
     if len(parts) == 1:
         return parts[0]
-    made: Array = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
-    start = 0
+    made, start = _untouched((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype), 0
     for part in parts:
-        made[start : start + len(part)] = part
+        for first, last in ranges(len(part)):
+            made[start + first : start + last] = part[first:last]
+            pause()
         start += len(part)
-        pause()
     return made
+
+
+def _untouched(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+    """Memory that is touched for the first time when it is filled, a small page at a time."""
+    size = prod(shape) * dtype.itemsize
+    if size < _LARGE:
+        return np.empty(shape, dtype)
+    return np.frombuffer(mmap(-1, size), dtype).reshape(shape)
 
 
 def full(size: int, value: int, dtype: type, pause: Callable[[], None] = never) -> Array:
