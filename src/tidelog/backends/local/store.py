@@ -178,7 +178,7 @@ class LocalStore:
 
     def union(self, parts: Iterable[LocalFacts], *, disjoint: bool = False) -> LocalFacts:
         """The union of sets."""
-        return union(parts, disjoint=disjoint)
+        return union(parts, disjoint=disjoint, pause=self.catalogue.pause)
 
     def of(self, facts: LocalFacts, relations: Iterable[str]) -> LocalFacts:
         """The facts of the given relations."""
@@ -241,7 +241,7 @@ class LocalStore:
             return NOTHING
         found: dict[str, list[Array]] = {}
         self._drive(stage, driving, blocking, matching, phase, self._collector(found, heads, add))
-        return gather(found)
+        return gather(found, self.catalogue.pause)
 
     def several_rounds(
         self, stage: Stage, driving: LocalFacts, matching: Matching, heads: View, passing: Passing, phase: str
@@ -267,7 +267,7 @@ class LocalStore:
             calls.announce_all(self._supply, self._preparation(stage), rules, matching)
         found: dict[str, list[Array]] = {}
         self.runner.run_all(self._preparation(stage), rules, matching, phase, self._collector(found, heads, add))
-        return gather(found)
+        return gather(found, self.catalogue.pause)
 
     def supported(self, stage: Stage, facts: LocalFacts, matching: Matching, phase: str) -> LocalFacts:
         """Those of the given facts that are the head of at least one instance."""
@@ -283,7 +283,7 @@ class LocalStore:
             relation = self.relations[name]
             parts = [rows[start : start + _MOST_PROVED] for start in range(0, len(rows), _MOST_PROVED)]
             found[name] = [part[runner.proved(crew, relation.rows.take(part, axis=0), phase)] for part in parts]
-        return gather(found)
+        return gather(found, self.catalogue.pause)
 
     def expand(
         self, stage: Stage, facts: LocalFacts, matching: Matching, bodies: View, add: Mark, limit: int, phase: str

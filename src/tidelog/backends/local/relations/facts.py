@@ -7,11 +7,12 @@ Never     : no marks and no values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.steps import joined, never
 
 
 class LocalFacts:
@@ -41,7 +42,7 @@ class LocalFacts:
 NOTHING = LocalFacts({})
 
 
-def union(parts: Iterable[LocalFacts], *, disjoint: bool = False) -> LocalFacts:
+def union(parts: Iterable[LocalFacts], *, disjoint: bool = False, pause: Callable[[], None] = never) -> LocalFacts:
     """The union of sets."""
     sets = [facts for facts in parts if facts._size]  # every step of a strategy asks
     if len(sets) < 2:
@@ -51,17 +52,15 @@ def union(parts: Iterable[LocalFacts], *, disjoint: bool = False) -> LocalFacts:
         for relation, rows in facts.parts.items():
             pieces.setdefault(relation, []).append(rows)
     if disjoint:
-        return gather(pieces)
+        return gather(pieces, pause)
     return LocalFacts(
         {name: rows[0] if len(rows) == 1 else distinct(np.concatenate(rows)) for name, rows in pieces.items()}
     )
 
 
-def gather(pieces: Mapping[str, list[Array]]) -> LocalFacts:
-    """Pieces that are known to be disjoint, as one set."""
-    return LocalFacts(
-        {name: rows[0] if len(rows) == 1 else np.concatenate(rows) for name, rows in pieces.items() if rows}
-    )
+def gather(pieces: Mapping[str, list[Array]], pause: Callable[[], None] = never) -> LocalFacts:
+    """Pieces that are known to be disjoint, as one set; many are put together in steps."""
+    return LocalFacts({name: joined(rows, pause) for name, rows in pieces.items() if rows})
 
 
 def distinct(rows: Array) -> Array:

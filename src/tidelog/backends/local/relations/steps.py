@@ -123,7 +123,10 @@ def joined(parts: list[Array], pause: Callable[[], None] = never) -> Array:
     """What was done in steps, as one array, which is filled in steps: its memory is touched for the first time."""
     if len(parts) == 1:
         return parts[0]
-    made, start = _untouched((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype), 0
+    size, start = sum(map(len, parts)), 0
+    if size <= STEP:
+        return np.concatenate(parts)
+    made = _untouched((size, *parts[0].shape[1:]), parts[0].dtype)
     for part in parts:
         for first, last in ranges(len(part)):
             made[start + first : start + last] = part[first:last]
