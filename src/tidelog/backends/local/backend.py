@@ -231,14 +231,14 @@ class LocalBackend:
     @contextmanager
     def beside(self, changed: Set[str], read: Set[str], kept: Set[str]) -> Iterator[None]:
         """Let another transaction be done while one is open."""
-        kept = self.ask, self.ask_arriving, self._budget, self.missed
+        mine = self.ask, self.ask_arriving, self._budget, self.missed
         self._is_beside = True
         try:
             with self.store.catalogue.pause.released(), beside.beside(self.store, changed, read, kept):
                 yield
         finally:
             self._is_beside = False
-            self.ask, self.ask_arriving, self._budget, self.missed = kept
+            self.ask, self.ask_arriving, self._budget, self.missed = mine
             self._constants = None  # they stay, whatever becomes of the open one
 
     def prepare(self) -> None:
