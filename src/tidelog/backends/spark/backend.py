@@ -142,7 +142,7 @@ class SparkBackend:
         self._near.rebase()
 
     def straighten(self) -> None:
-        """Not asked for: nobody passes."""
+        """Not asked for either."""
         self._near.straighten()
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> Facts:
