@@ -63,7 +63,7 @@ class SparkBackend:
         self._near, self._incoming = LocalBackend(self.store.near), Incoming(self._jobs, self.store)
         self.missed, self._budget = 0, Budget()
         self._after: dict[str, ColdRelation] | None = None
-        self.nbytes = self._near.nbytes
+        self.nbytes, self.rebase, self.straighten = self._near.nbytes, self._near.rebase, self._near.straighten
 
     @property
     def far(self) -> SavedFiles | None:
@@ -136,14 +136,6 @@ class SparkBackend:
     def beside(self, changed: Set[str], read: Set[str], kept: Set[str]) -> AbstractContextManager[None]:
         """Not asked for: no transaction is apart from another."""
         return self._near.beside(changed, read, kept)
-
-    def rebase(self) -> None:
-        """Not asked for: nobody passes."""
-        self._near.rebase()
-
-    def straighten(self) -> None:
-        """Not asked for either."""
-        self._near.straighten()
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> Facts:
         """Those of the facts that are in the materialisation.
