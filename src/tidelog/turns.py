@@ -74,7 +74,7 @@ class Turns:
         return self._complete(finish)
 
     def beside(self, work: Callable[[], T]) -> T:
-        """Within an open transaction: work with one that sees and changes nothing of it, and is decided by itself.
+        """Within an open transaction: work with one that sees nothing of what it does, and is decided by itself.
 
         Whatever becomes of it, the first one stays open.
         """

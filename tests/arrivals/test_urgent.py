@@ -201,3 +201,73 @@ def test_an_urgent_update_that_fails_leaves_the_bulk_work_as_it_was() -> None:
         assert (50, 51) not in engine["edge"]
         engine.verify()
     assert step > 5
+
+
+def passing(engine: tl.Engine, bulk: dict[str, Any], updates: list[dict[str, Any]], first: int = 12) -> PendingChange:
+    """Bulk work, and urgent updates one after the other from a step of it on, the next when one is visible."""
+    steps, told = iter(range(10**6)), list[PendingChange]()
+
+    def watch(_: int) -> None:
+        if next(steps) > first and not done.done() and updates and all(one.done() for one in told):
+            told.append(engine.submit(**updates.pop(0), urgent=True))
+
+    with engine._worker.line.changed:
+        engine.watcher = watch
+        done = engine.submit(**bulk)
+    done.result()
+    engine.watcher = None
+    engine.settle()
+    assert not updates
+    assert all(one.result().version < done.result().version for one in told)
+    return done
+
+
+@pytest.mark.parametrize("strategy", ["dred", "bf", "auto"])
+def test_rows_that_wait_in_bulk_work_are_not_tidied_away(strategy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set aside, they look dead; the ninth version with dead rows would give back their room."""
+    monkeypatch.setattr(worker_module, "_GRACE", 1000.0)
+    engine = tl.Engine(RULES, strategy=strategy)
+    engine.apply(insert=FACTS)
+    many = [(1000 + 2 * at, 1001 + 2 * at) for at in range(3000)]
+    urgent = [{"insert": {"edge": [(100 + at, 0)]}} for at in range(14)]
+    passing(engine, {"insert": {"edge": many}, "delete": {"edge": RING[:2]}}, list(urgent))
+    assert len(engine["edge"]) == 3000 + 10 + 14
+    engine.verify()
+
+
+@pytest.mark.parametrize("strategy", ["dred", "auto"])
+def test_an_urgent_update_apart_from_the_bulk_work_undoes_one_that_has_passed(
+    strategy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the first has brought is done again when the bulk work catches up; the second came after it."""
+    monkeypatch.setattr(worker_module, "_GRACE", 1000.0)
+    engine = tl.Engine(RULES, strategy=strategy)
+    engine.apply(insert={**FACTS, "apart": [(1,)]})
+    passing(engine, BULK, [{"insert": {"edge": [(70, 71)], "apart": [(7,)]}}, {"delete": {"apart": [(7,)]}}])
+    assert (set(engine["apart"]), (70, 71) in engine["edge"]) == ({(1,)}, True)
+    engine.verify()
+
+
+def test_an_urgent_update_does_not_change_the_columns_of_what_bulk_work_brings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The relation is empty as yet, and its rows wait: the update that arrived first says how many columns it has."""
+    monkeypatch.setattr(worker_module, "_GRACE", 1000.0)
+    engine, told = tl.Engine(RULES), list[PendingChange]()
+    engine.apply(insert={**FACTS, "loose": [(1, 2)]})
+    engine.apply(delete={"loose": [(1, 2)]})
+    steps = iter(range(10**6))
+
+    def watch(_: int) -> None:
+        if next(steps) == 20:
+            told.append(engine.submit(insert={"loose": [(1,)]}, urgent=True))
+
+    with engine._worker.line.changed:
+        engine.watcher = watch
+        bulk = engine.submit(insert={"loose": [(at, at) for at in range(100)]}, delete=BULK["delete"])
+    bulk.result()
+    engine.watcher = None
+    engine.settle()
+    assert isinstance(told[0].exception(), UpdateError)
+    assert len(engine["loose"]) == 100
+    engine.verify()

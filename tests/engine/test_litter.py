@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tidelog as tl
-from tidelog.backends.local import backend
+from tidelog.backends.local.relations import litter
 from tidelog.maintenance.registry import STRATEGIES
 
 PROGRAM = """
@@ -22,7 +22,7 @@ def events(first: int, count: int) -> list[tuple[str, str]]:
 @pytest.fixture(autouse=True)
 def few(monkeypatch):
     """Litter is noticed soon."""
-    monkeypatch.setattr(backend, "FEW_CONSTANTS", 50)
+    monkeypatch.setattr(litter, "FEW", 50)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)

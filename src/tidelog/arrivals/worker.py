@@ -3,8 +3,8 @@
 What      : `Worker` takes groups of updates from the line, one transaction each, in a thread that lives while there is
             work; `Running` is what one transaction asks while it runs.
 Idea      : at every question of the budget the worker looks whether something has arrived. An update that undoes at
-            least half of what is asked for makes the transaction turn back and take it in; an urgent one makes it stand
-            aside. Everything else waits, or joins where it costs nothing (maintenance/joining.py).
+            least half of what is asked for makes the transaction turn back and take it in; an urgent one passes, or
+            makes it stand aside. Everything else waits, or joins where it costs nothing (maintenance/joining.py).
 Invariant : the facts after a group are those of applying all updates in order of arrival. An update that cannot be
             applied fails alone: a group that fails is tried again one by one. An update is stopped and overtaken a
             bounded number of times (submission.py), so that an endless stream of others cannot starve it.
@@ -121,6 +121,7 @@ class Running:
         try:
             passed = self._hall.interject(urgent, self._progress)
         except Exception as error:  # its own, or a warning that the user's filter made an error
+            self._waits_since = 0.0
             self._line.end_first(urgent)
             urgent.future.set_exception(error)
             return
@@ -146,7 +147,7 @@ class Running:
 
     def _has_passed(self, urgent: Submission, change: Change, must_catch_up: bool) -> None:
         """An urgent update is visible; it arrived later than this transaction, and has the last word."""
-        if must_catch_up:
+        if must_catch_up or self._passed:  # in their order: a later one may undo what an earlier one has brought
             self._passed.append(urgent)
         for one in self.group:
             one.overtaken_by.append(urgent)

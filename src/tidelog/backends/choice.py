@@ -17,6 +17,7 @@ from typing import Any
 from tidelog.backends.backend import Backend
 from tidelog.errors import PipelineError, UsageError, expect
 from tidelog.maintenance.schedule import Schedule
+from tidelog.observe.logs import log
 from tidelog.state.stored_facts import TablePart
 
 BACKENDS = ("local", "spark", "auto")
@@ -102,7 +103,13 @@ def backend_from_now_on(
     if may_move and has_outgrown(backend):
         return moved(backend, backend_named("spark", spark), schedule)
     empty = backend.successor()
-    return backend if empty is None else moved(backend, empty, schedule)
+    if empty is None:
+        return backend
+    try:
+        return moved(backend, empty, schedule)
+    except Exception as error:  # the version is decided, and the old backend is complete
+        log(__name__).warning("constants that are in no fact stay for now: %s", error)
+        return backend
 
 
 def moved(backend: Backend[Any], other: Backend[Any], schedule: Schedule) -> Backend[Any]:

@@ -24,6 +24,7 @@ from tidelog.backends.local.joins.indexes_ahead import build_indexes
 from tidelog.backends.local.joins.runner import with_columns
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.facts import LocalFacts
+from tidelog.backends.local.relations.litter import Litter
 from tidelog.backends.local.relations.steps import joined
 from tidelog.backends.local.store import LocalStore
 from tidelog.changes.change import FactTable
@@ -48,8 +49,6 @@ _MOST_UNTIDY = 8
 """How many commits may leave dead rows for `tidy`, which gives up when an update arrives; the next takes the time."""
 _RUNS, _RUN = 16, 1 << 10
 """Of many facts 16 runs of 1,024 are looked up, to estimate how many are in a view: 2 ms, not 0.1 s for a million."""
-FEW_CONSTANTS = 1 << 17
-"""So many constants may be in no fact: they take 8 MB, and half of it would be little to gain."""
 _EXPLICIT = View(Mark.WAS_EXPLICIT)
 
 
@@ -58,35 +57,22 @@ class LocalBackend:
 
     name = "local"
     reads_beside = True
-    missed = 0
+    missed = jobs = 0
     far = None
     """Every fact is in this process."""
 
     def __init__(self, store: LocalStore | None = None) -> None:
         self.store = store or LocalStore()
         self._constants: tuple[Array, int] | None = None
-        self._budget, self._is_beside, self._times_untidy = Budget(), False, 0
-        self._counted_at = FEW_CONSTANTS
+        self._budget, self._is_beside, self._times_untidy, self._litter = Budget(), False, 0, Litter()
         self.ask: Ask = lambda _: None
         self.ask_arriving: Callable[[], None] = lambda: None
         """Asked before facts that come in take memory (see fact_sources.py)."""
 
-    @property
-    def jobs(self) -> int:
-        """There is no Spark here."""
-        return 0
-
     def successor(self) -> LocalBackend | None:
-        """An empty backend, if at least half of the constants, and many, are in no fact any more.
-
-        Facts have at most as many constants as values, which are counted when there are a quarter more constants.
-        """
-        known = len(self.store.dictionary)
-        if known < self._counted_at:
-            return None
-        most = 2 * sum(relation.alive * relation.arity for relation in self.store.published.values()) + FEW_CONSTANTS
-        self._counted_at = max(known + known // 4, most)
-        return LocalBackend(LocalStore(workers=self.store.workers)) if known >= most else None
+        """An empty backend, if most constants are in no fact any more."""
+        is_littered = self._litter.is_high(len(self.store.dictionary), self.store.published.values())
+        return LocalBackend(LocalStore(workers=self.store.workers)) if is_littered else None
 
     # -- what comes in ---------------------------------------------------------------------------------------------
 
@@ -255,8 +241,8 @@ class LocalBackend:
     def commit(self) -> None:
         """Make the version NOW the one that readers see. Where others may arrive, room is given back later."""
         self._constants = None  # they stay
-        waits = self._budget.looks_at_arrivals or self._is_beside
-        self.store.commit(tidies=not waits or self._times_untidy >= _MOST_UNTIDY)
+        is_time = not self._budget.looks_at_arrivals or self._times_untidy >= _MOST_UNTIDY
+        self.store.commit(tidies=is_time and not self._is_beside)  # beside, rows of the open transaction look dead
         self._times_untidy = self._times_untidy + 1 if self.is_untidy else 0
 
     @property

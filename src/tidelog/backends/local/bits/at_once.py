@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
+from functools import partial
 
 from tidelog.backends.local.bits.fixpoint import Fixpoint
 from tidelog.backends.local.bits.matrices import EXPLICIT, Layout, Matrices
@@ -162,8 +163,8 @@ class BitStages:
             self.ask_budget()
         if ranks is not None and counted is not None:
             for relation in heads:
-                ranks.give(counted, relation, numbering.numbers, found.rounds, found.count)
-                self.ask_budget()
+                counting = partial(found.count, ask_budget=self.ask_budget)
+                ranks.give(counted, relation, numbering.numbers, found.rounds, counting)
         self._prices[stage.relations] = price
         return price
 

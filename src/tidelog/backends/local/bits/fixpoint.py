@@ -100,18 +100,18 @@ class Fixpoint:
             found[rule.rule.key] = found.get(rule.rule.key, 0) + int(total[0])
         return found
 
-    def count(self, relation: Relation, base: int, stop: int, counts: Array) -> None:
+    def count(self, relation: Relation, base: int, stop: int, counts: Array, ask_budget: Callable[[], None]) -> None:
         """Add how many instances derive each pair (x, z) of a relation to `counts[x - base, round - 1, z]`."""
         assert self._ranks is not None
         for rule in (one for one in self._rules if one.rule.head.relation == relation.name):
             code, literals = self._code((rule, None, -1))
             vectors, ranked, row = self._vectors[id(rule)], self._ranks.ranked(rule), base
             while row < stop:
-                row, spent = count_kernels.count_by_round(
+                row, _ = count_kernels.count_by_round(
                     self.matrices.space, vectors, code, literals, stop, row, bounded(_FUEL), self._scratch,
                     ranked, self._ranks.ranks, counts, base,
                 )  # fmt: skip
-                self.words += spent
+                ask_budget()
 
     def changes(self) -> list[tuple[Relation, Array, Array]] | None:
         """For each relation the stored rows that come and go; None if facts are new for which no rows wait."""

@@ -14,14 +14,15 @@ Never     : no kernel is chosen here; imported before the first kernel is compil
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Event
 from typing import Any
 
 import numba
 from numba.core import event
 
+from tidelog.backends.local.kernels.beginning import begin
 from tidelog.backends.local.kernels.keeping import keep
 
 _EVENT = "numba:compile"
@@ -75,16 +76,18 @@ def shielded(kernel: Any) -> Any:  # noqa: ANN401 - a dispatcher of Numba's
         """What Numba calls when it meets arguments of types that are new to the kernel."""
         answers: list[object] = []
         failures: list[BaseException] = []
+        ended = Event()
 
         def work() -> None:
             try:
                 answers.append(compile_here(*arguments, **named))
             except BaseException as failure:  # it belongs to the caller
                 failures.append(failure)
+            finally:
+                ended.set()
 
-        worker = threading.Thread(target=work, name="tidelog compiles")
-        worker.start()
-        worker.join()
+        begin(work)
+        ended.wait()
         if failures:
             raise failures[0]
         return answers[0]

@@ -21,12 +21,15 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Lock, Thread, get_ident
+from threading import Lock, get_ident
 from typing import Any
 
 import numpy as np
+
+from tidelog.backends.local.kernels.beginning import begin
 
 _LARGE = 1 << 12
 """Arrays of more rows than this are not interpreted: 4,096 rows take about 0.2 s to store."""
@@ -127,8 +130,9 @@ class _Interpreter:
     def _thread(self) -> SimpleQueue[Callable[[], None]]:
         with self._making:
             if self._inbox is None:
-                self._inbox = SimpleQueue()
-                Thread(target=self._work, args=(self._inbox,), name="tidelog interprets", daemon=True).start()
+                inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+                begin(partial(self._work, inbox))
+                self._inbox = inbox
             return self._inbox
 
     def _work(self, inbox: SimpleQueue[Callable[[], None]]) -> None:

@@ -40,7 +40,8 @@ class Catalogue:
     def relation(self, name: str, arity: int) -> Relation:
         """The relation of that name, made when it is first asked for, or anew with other columns if it is empty."""
         found = self.relations.get(name)
-        if found is None or (found.arity != arity and not found.alive and not len(found.journal)):
+        is_needed = found is not None and (found.alive or len(found.journal) or self._is_beside)
+        if found is None or (found.arity != arity and not is_needed):
             self.has_new = True  # before there is one, so that a rollback after an interrupt looks for it
             found = self.relations[name] = Relation(name, arity, self._opened, self._latch, self.pause, self.workers)
         if found.arity != arity:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from math import prod
-from mmap import mmap
+from mmap import MAP_ANONYMOUS, MAP_PRIVATE, mmap
 from threading import RLock, get_ident
 from typing import Any
 
@@ -140,7 +140,7 @@ def _untouched(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     size = prod(shape) * dtype.itemsize
     if size < _LARGE:
         return np.empty(shape, dtype)
-    return np.frombuffer(mmap(-1, size), dtype).reshape(shape)
+    return np.frombuffer(mmap(-1, size, flags=MAP_PRIVATE | MAP_ANONYMOUS), dtype).reshape(shape)
 
 
 def full(size: int, value: int, dtype: type, pause: Callable[[], None] = never) -> Array:
