@@ -53,6 +53,11 @@ def test_random_cases_in_bulk(spark: SparkSession, seed: int) -> None:
     _agree(spark, seed, BULK, (1, 2, 3, 8)[seed % 4], "auto")
 
 
+def test_a_text_in_a_relation_that_every_shard_has_where_numbers_are_asked(spark: SparkSession) -> None:
+    """Case 1016: the shard stopped before it could say that values are needed, and the job failed."""
+    _agree(spark, 1016, BULK, 1, "auto")
+
+
 def _check(golden: Golden, spark: SparkSession, capacity: Mapping[str, int]) -> None:
     with driver(spark, capacity):
         agree(golden.case, public_engines(["auto"], backend="spark", spark=spark))

@@ -81,8 +81,8 @@ class Work:
     def alone(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """A shard without exchanges: the facts that were not given to it, then its report."""
         number = _number()
-        shard = self._fresh(number)
         try:
+            shard = self._fresh(number)
             received = self._receive(shard, batches)
             outcome = shard.run()
         except (ValuesNeeded, BudgetError) as stop:
