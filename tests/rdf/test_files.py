@@ -8,8 +8,8 @@ import pytest
 import rdflib
 
 from tests.rdf.texts import PREFIXES, triples
-from tidelog import Engine
-from tidelog.errors import TidelogError
+from tidelog import Engine, rdf
+from tidelog.errors import TidelogError, UpdateError
 from tidelog.rdf import IRI, XSD, BlankNode, Graph, Literal, literal
 from tidelog.rdf.literals import constant, spelled
 from tidelog.rdf.read import FORMATS, read_quads
@@ -207,3 +207,34 @@ def test_compressed_and_plain_are_one(tmp_path):
     (tmp_path / "a.nt").write_text("<urn:a> <urn:p> <urn:b> .\n")
     (tmp_path / "a.nt.gz").write_bytes(gzip.compress((tmp_path / "a.nt").read_bytes()))
     assert len(Graph(tmp_path)) == 1
+
+
+def test_an_engine_takes_rdf(tmp_path):
+    """Files and graphs of other libraries as facts of one relation: terms, not texts."""
+    (tmp_path / "a.ttl").write_text('<urn:a> <urn:p> 1, "1", <urn:b> .')
+    known = {(IRI("urn:a"), IRI("urn:p"), value) for value in (1, "1", IRI("urn:b"))}
+    other = rdflib.Graph()
+    other.parse(tmp_path / "a.ttl")
+    for source in (tmp_path / "a.ttl", other, ox.parse(path=str(tmp_path / "a.ttl"))):
+        engine = Engine("thing(x) :- triple(x, _, _).")
+        engine.apply(insert={"triple": rdf.facts(source)})
+        assert set(engine["triple"]) == known
+        assert set(engine["thing"]) == {(IRI("urn:a"),)}
+
+
+@pytest.mark.parametrize("many", [1, 100])
+def test_terms_of_rdflib_do_not_become_texts(many):
+    """They are texts to Python: an IRI would silently be a string."""
+    engine = Engine()
+    with pytest.raises(UpdateError, match="column 1 of p has a term of rdflib in row 1"):
+        engine.apply(insert={"p": [(rdflib.URIRef(f"urn:{number}"),) for number in range(many)]})
+    assert engine.version == 0
+
+
+def test_literals_that_have_no_value_are_counted(tmp_path):
+    """The first of several is shown; terms have no order, so that their texts decide."""
+    (tmp_path / "a.ttl").write_text('<urn:a> <urn:p> "x"@en, "y"@en, 1 .')
+    kg = Graph(tmp_path / "a.ttl", rules="more(z) :- <urn:p>(_, y), z = y + 1.")
+    assert set(kg.engine["more"]) == {(2,)}
+    (lacking,) = kg.engine.apply(insert={"q": [(1,)]}).stats.without_value.values()
+    assert (lacking.count, '"x"@en' in str(lacking)) == (2, True)

@@ -126,6 +126,9 @@ def plain(value: object, where: str = "the column", row: int = 1) -> Value:
                 raise out_of_range(where, row, f"{value} is no constant", "leave the fact out, or use a string")
             return float(value) + 0.0
         case str():
+            if type(value).__module__.partition(".")[0] == "rdflib":  # its IRIs and literals would become plain texts
+                remedy = "give terms of tidelog.rdf, or whole graphs by tidelog.rdf.facts"
+                raise UpdateError.of("E303", f"{where} has a term of rdflib in row {row}", remedy=remedy)
             return _text(value, where, row)
         case RdfTerm():
             return value

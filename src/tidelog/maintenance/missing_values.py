@@ -21,6 +21,7 @@ from tidelog.errors import EvaluationError, Problem, UsageError
 from tidelog.language import values
 from tidelog.language.partial import ALL, UNDEFINED
 from tidelog.language.printer import print_value, rule_key
+from tidelog.language.rdf_terms import RdfTerm
 from tidelog.language.terms import Call, Comparison, Constant, Term, Value, Variable, variables
 from tidelog.maintenance.outcome import Outcome
 from tidelog.maintenance.schedule import Schedule
@@ -126,7 +127,7 @@ def check_choice(arithmetic: str) -> str:
 
 
 def _lacking(count: int, facts: list[tuple[Value, ...]], relation: str, schedule: Schedule) -> Lacking:
-    first = min(facts, key=lambda fact: [(type(value).__name__, value) for value in fact])
+    first = min(facts, key=lambda fact: [(type(value).__name__, _in_order(value)) for value in fact])
     stage = schedule.stages[schedule.place[relation]].stage
     rules = [rule for rule in stage.rules if rule.head.relation == relation]
     problem = next((found for rule in rules for found in _problems(rule, first)), _UNTOLD)
@@ -134,6 +135,11 @@ def _lacking(count: int, facts: list[tuple[Value, ...]], relation: str, schedule
     shown = [f"{name} = {print_value(value)}" for name, value in zip(names, first) if not name.startswith("_:")]
     sentence = f"{problem.sentence}, for {', '.join(shown)}" if shown else problem.sentence
     return Lacking(count, first, Problem(problem.code, sentence, remedy=problem.remedy))
+
+
+def _in_order(value: Value) -> Value:
+    """Something that values of one type can be sorted by; RDF terms have no order of their own."""
+    return value.text if isinstance(value, RdfTerm) else value
 
 
 def _problems(rule: LoweredRule, fact: tuple[Value, ...]) -> Iterator[Problem]:

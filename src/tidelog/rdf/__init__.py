@@ -15,7 +15,7 @@ except ImportError as missing:  # pragma: no cover - the development environment
 from tidelog.rdf.graph import Graph
 from tidelog.rdf.graph_change import GraphChange
 from tidelog.rdf.literals import literal
-from tidelog.rdf.read import read_quads
+from tidelog.rdf.read import facts, read_quads
 from tidelog.rdf.vocabulary import OWL, RDF, RDFS, XSD, Namespace
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "GraphChange",
     "Literal",
     "Namespace",
+    "facts",
     "literal",
     "read_quads",
 ]

@@ -23,9 +23,10 @@ from typing import Any
 
 import pyoxigraph as ox
 
+from tidelog.changes.shared import SharedFacts
 from tidelog.errors import Place, Problem, UpdateError
 from tidelog.rdf.literals import from_oxigraph
-from tidelog.rdf.quads import Quads, Unsure, of_triples, scanned
+from tidelog.rdf.quads import Quads, Unsure, merged, of_triples, scanned
 
 FORMATS = {
     ".nt": ox.RdfFormat.N_TRIPLES,
@@ -78,6 +79,14 @@ def read_quads(source: object, *, keep_labels: bool = False) -> Iterator[Quads]:
             f"triples come as {type(source).__name__}",
             remedy="give a file, a folder, a list of triples, or a graph of rdflib or pyoxigraph",
         )
+
+
+def facts(*sources: object) -> SharedFacts:
+    """The statements of all sources as facts of one relation: `engine.apply(insert={"triple": rdf.facts("a.ttl")})`.
+
+    They have three columns, or four if there are named graphs. Sources are those of a `Graph`.
+    """
+    return merged([quads for source in sources for quads in read_quads(source)]).facts()
 
 
 def read_file(path: Path, *, keep_labels: bool = False) -> Quads:
