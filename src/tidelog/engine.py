@@ -34,7 +34,7 @@ from tidelog.foresight import Foresight
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_rule
 from tidelog.language.read import in_own_words, read_rules
-from tidelog.language.terms import Program, Value
+from tidelog.language.terms import NO_RULES, Program, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.law import violations
@@ -104,8 +104,8 @@ class Engine(Submitting, AtAGlance):
         `submit(...).result()` with a version of its own; updates that were submitted before come first.
         """
         texts = (remove_rules,) if isinstance(remove_rules, str) else remove_rules
-        removed = tuple(in_own_words(text, dialect) for text in texts)
-        added = read_rules(add_rules, dialect) if isinstance(add_rules, str) else add_rules or Program()
+        removed = tuple([in_own_words(text, dialect) for text in texts])
+        added = read_rules(add_rules, dialect) if isinstance(add_rules, str) else add_rules or NO_RULES
 
         if self._worker.is_busy and not self._turns.is_mine:
             return self._in_line(insert or {}, delete or {}, added, removed)

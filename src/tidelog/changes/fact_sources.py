@@ -57,6 +57,23 @@ def to_parts(source: object, relation: str, arity: int | None = None, ask: Ask =
     return _each_part(source, relation, arity, ask)
 
 
+def plain_rows(source: object, arity: int | None, ask: Ask) -> list[Any] | None:
+    """The values of a handful of tuples, one after the other, if nothing has to be converted; else None.
+
+    A usual small update, without a column of its own for each place. The values are still to be checked: whoever
+    encodes them refuses, and `to_parts` says where.
+    """
+    if type(source) is not list or not 0 < len(source) <= _FEW or not arity:
+        return None
+    values = list[Any]()
+    for row in source:
+        if type(row) is not tuple or len(row) != arity:
+            return None
+        values += row
+    ask(lambda: _weight(values))
+    return values
+
+
 def _each_part(source: object, relation: str, arity: int | None, ask: Ask) -> Iterator[Columns]:
     for columns, rows in _parts(source, relation, arity, ask):
         if arity is not None and len(columns) != arity:

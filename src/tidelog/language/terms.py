@@ -187,6 +187,9 @@ class Program:
         return f"<pre>{escape(str(self))}</pre>{Program.drawn(self)}"
 
 
+NO_RULES = Program()
+
+
 def variables(part: Term | Literal) -> Iterator[Variable]:
     """Every occurrence of a variable in a term or literal, left to right, aggregates' bodies included."""
     match part:

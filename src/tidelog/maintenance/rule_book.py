@@ -74,9 +74,9 @@ class RuleBook:
         If nothing changes, it is the same object.
         """
         program = self.program
-        directed = [relation for relation, _ in (*added.inputs, *added.outputs)]
-        if directed:
-            sentence = f"an update has a directive for {directed[0]}: files are named by program files only"
+        if added.inputs or added.outputs:
+            [(directed, _), *_] = (*added.inputs, *added.outputs)
+            sentence = f"an update has a directive for {directed}: files are named by program files only"
             raise ProgramError.of("E118", sentence, remedy="leave .input and .output out")
         if not (removed or added.rules or added.declarations):
             return program
@@ -124,8 +124,10 @@ class RuleBook:
         return None if declared is None else tuple(kind for _, kind in declared)
 
     def _declared(self, relation: str) -> tuple[tuple[str, str], ...] | None:
-        found = (one.columns for one in self.program.declarations if one.relation == relation)
-        return next(found, None)
+        for one in self.program.declarations:
+            if one.relation == relation:
+                return one.columns
+        return None
 
 
 def _new_rules(added: Sequence[Rule], present: set[Rule]) -> tuple[Rule, ...]:

@@ -10,7 +10,7 @@ Never     : no order of stages here (transaction.py).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar, Generic
@@ -111,8 +111,11 @@ class Task(Generic[F]):
         self.budget.ask_round()
         self.cut_off(driving)
 
-    def _of(self, changes: Mapping[str, F], relations: Iterable[str]) -> F:
-        return self.store.union([changes[name] for name in relations if name in changes], disjoint=True)
+    def _of(self, changes: Mapping[str, F], relations: Set[str]) -> F:
+        found = [facts for name, facts in changes.items() if name in relations]
+        if not found:
+            return self.store.nothing()
+        return found[0] if len(found) == 1 else self.store.union(found, disjoint=True)
 
 
 class Strategy(ABC):

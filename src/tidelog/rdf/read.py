@@ -84,7 +84,7 @@ def read_quads(source: object, *, keep_labels: bool = False) -> Iterator[Quads]:
 def facts(*sources: object) -> SharedFacts:
     """The statements of all sources as facts of one relation: `engine.apply(insert={"triple": rdf.facts("a.ttl")})`.
 
-    They have three columns, or four if there are named graphs. Sources are those of a `Graph`.
+    They have three columns, or four if there are named graphs. Sources are those of `read_quads`.
     """
     return merged([quads for source in sources for quads in read_quads(source)]).facts()
 

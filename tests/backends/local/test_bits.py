@@ -113,6 +113,28 @@ def test_small_and_sparse_stages_stay_with_rows(monkeypatch):
     assert not is_in_bits({"e": dense})
 
 
+def test_a_stage_for_which_rows_are_better_is_looked_at_again_when_it_has_changed(monkeypatch):
+    """Looking takes as long as deriving a few hundred facts, and recomputation would do it every time."""
+    looked, usual = [], at_once.BitStages._derive
+
+    def derive(*args: object, **named: object) -> float | None:
+        looked.append(len(looked))
+        return usual(*args, **named)
+
+    monkeypatch.setattr(at_once.BitStages, "_derive", derive)
+    made = tl.Engine(CLOSURES["left"], strategy="recompute")
+    made.apply(insert={"e": [(number, number + 1) for number in range(0, 600, 2)]})
+    made.apply(delete={"e": [(598, 599)]})
+    assert len(looked) == 2  # the stage has facts of its own by now
+    for number in range(0, 40, 2):
+        made.apply(delete={"e": [(number, number + 1)]})
+    assert len(looked) == 2
+    change = made.apply(insert={"e": np.argwhere(np.ones((30, 30)))})
+    assert len(looked) == 3
+    assert any(phase == "at once" for _, phase in change.stats.derivations)
+    made.verify()
+
+
 def test_a_stage_that_is_given_up_has_changed_nothing(monkeypatch):
     """Rows that waited are forgotten, and rounds are not counted twice."""
     chain = {"e": [(number, number + 1) for number in range(300)]}

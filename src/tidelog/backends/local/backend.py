@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager, contextmanager
 from itertools import compress, filterfalse
+from typing import cast
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,7 @@ from tidelog.backends.local.store import LocalStore
 from tidelog.changes.change import FactTable
 from tidelog.changes.columns import Columns
 from tidelog.changes.declared import as_asked, as_declared
-from tidelog.changes.fact_sources import Ask, to_parts, to_table, together, wrong_arity
+from tidelog.changes.fact_sources import Ask, plain_rows, to_parts, to_table, together, wrong_arity
 from tidelog.changes.shared import SharedFacts
 from tidelog.language.terms import Atom, Constant, Value, Variable
 from tidelog.language.values import fact_identity
@@ -89,7 +90,13 @@ class LocalBackend:
         """Facts from any source, checked, encoded and stored."""
         if isinstance(source, SharedFacts) and all(kind == "any" for kind in types or ()):
             return self.store.intern(relation, self._translated(source, relation, arity))
-        return self.store.intern(relation, self._tables(relation, source, types, arity))
+        few = self._few(source, types, arity, adding=True)
+        return self.store.intern(relation, self._tables(relation, source, types, arity) if few is None else few)
+
+    def _few(self, source: object, types: tuple[str, ...] | None, arity: int | None, *, adding: bool) -> Array | None:
+        """A handful of plain rows, encoded at once; None if there are more, or if anything is to be said of them."""
+        values = plain_rows(source, arity, self.ask) if types is None else None
+        return None if values is None or arity is None else self.store.dictionary.few(values, arity, adding=adding)
 
     def _tables(
         self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None
@@ -97,11 +104,10 @@ class LocalBackend:
         """Facts from any source, checked and encoded; the budget is asked after each table is stored."""
         row = 1
         for part in to_parts(source, relation, arity, self.ask):
-            declared = as_declared(part, types, relation, row)
-            row += len(part)
-            for few in declared.parts(_PART):
+            for few in as_declared(part, types, relation, row).parts(_PART):
                 yield self.encoded(few)
                 self.ask_arriving()
+            row += len(part)
 
     def intern_all(self, sources: Mapping[str, Given]) -> dict[str, LocalFacts]:
         """As `intern`, one relation after the other."""
@@ -109,12 +115,17 @@ class LocalBackend:
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> LocalFacts:
         """Those of the facts that are in the materialisation."""
+        few = self._few(source, types, arity, adding=False)
+        if few is not None:
+            return self._found(relation, cast("list[tuple[Value, ...]]", source), few)
         columns = as_asked(self.given(source, relation, arity), types)
-        table = self._known(columns)
+        return self._found(relation, columns, self._known(columns))
+
+    def _found(self, relation: str, facts: Iterable[tuple[Value, ...]], table: Array) -> LocalFacts:
         found = self.store.find(relation, table)  # of a constant that is nowhere the number is -1, and is not found
-        if len(found) < len(columns):
+        if len(found) < len(table):
             are_strange = np.any(table < 0, axis=1)
-            strange = set(map(fact_identity, compress(columns, are_strange)))
+            strange = set(map(fact_identity, compress(facts, are_strange)))
             self.missed += len(strange) + len(row_lookups.distinct_rows(table[~are_strange])) - len(found)
         return found
 
@@ -125,8 +136,7 @@ class LocalBackend:
             return 0
         hits, looked_at = 0, 0
         for part in _sample(columns):
-            encoded = [self.store.dictionary.lookup(column) for column in part.columns]
-            table = _stacked(encoded, len(part))
+            table = self._known(part)
             known = np.ascontiguousarray(table[np.all(table >= 0, axis=1)])
             hits += len(found.find_beside(with_columns(known), view))
             looked_at += len(part)
@@ -157,7 +167,10 @@ class LocalBackend:
 
     def encoded(self, columns: Columns) -> Array:
         """Columns of constants as rows of ids; new constants are added to the dictionary."""
-        return _stacked([self.store.dictionary.encode(column) for column in columns.columns], len(columns))
+        table = np.empty((len(columns), columns.arity), np.int32)
+        for at, column in enumerate(columns.columns):
+            table[:, at] = self.store.dictionary.encode(column)
+        return table
 
     # -- versions --------------------------------------------------------------------------------------------------
 
@@ -191,7 +204,7 @@ class LocalBackend:
         self.store.ask_budget = self.ask_arriving = asked
         self.ask, self._budget = ask, budget
         self.missed = 0
-        self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.nbytes
+        self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.moved
 
     def is_apart(self, relations: Set[str]) -> bool:
         """Whether a transaction over these relations could be done beside the open one."""
@@ -265,7 +278,7 @@ class LocalBackend:
     def rollback(self) -> None:
         """Undo everything since the last commit; constants, too, if they took memory."""
         self.store.rollback()
-        if self._constants is not None and self.store.dictionary.nbytes > self._constants[1]:
+        if self._constants is not None and self.store.dictionary.moved != self._constants[1]:
             self.store.dictionary.rewind(self._constants[0])
             self.store.keep(())
 
@@ -373,8 +386,7 @@ class LocalBackend:
             relation.rows[relation.select(OLD)] if relation is not None else np.empty((0, max(arity, 1)), np.int32)
             for relation in (mine, theirs)
         )
-        missing = row_lookups.rows_not_in(there, mine, OLD)
-        extra = row_lookups.rows_not_in(here, theirs, OLD)
+        missing, extra = row_lookups.rows_not_in(there, mine, OLD), row_lookups.rows_not_in(here, theirs, OLD)
         return LocalTable(missing, arity, self.store.dictionary), LocalTable(extra, arity, self.store.dictionary)
 
 
@@ -386,11 +398,3 @@ def _sample(columns: Columns) -> Iterator[Columns]:
         return
     for start in range(0, len(columns) - _RUN, step):
         yield Columns(tuple(column[start : start + _RUN] for column in columns.columns), _RUN)
-
-
-def _stacked(columns: list[Array], rows: int) -> Array:
-    """Columns of ids as rows."""
-    table = np.empty((rows, len(columns)), np.int32)
-    for at, column in enumerate(columns):
-        table[:, at] = column
-    return table

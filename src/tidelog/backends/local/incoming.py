@@ -17,13 +17,16 @@ from tidelog.backends.local.relations.catalogue import Catalogue
 from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.backends.local.relations.steps import joined
-from tidelog.planning.views import NO_MARKS, OLD, Mark, View
+from tidelog.planning.views import ANY, NO_MARKS, OLD, Mark, View
 
 _NO_CANDIDATE, _OLD_NO_CANDIDATE = View(outside=Mark.CANDIDATE), View(Mark.OLD, Mark.CANDIDATE)
 
 
 def interned(name: str, catalogue: Catalogue, tables: Iterable[Array]) -> LocalFacts:
     """The rows of all tables as a set of facts; those that are new are stored without marks."""
+    if isinstance(tables, tuple) and len(tables[0]) == 1:  # a usual update, in which nothing can occur twice
+        only = catalogue.relation(name, tables[0].shape[1])
+        return LocalFacts({name: only.store(with_columns(tables[0]), ANY, NO_MARKS)})
     home, some = None, list[Array]()
     for table in tables:
         home = catalogue.relation(name, table.shape[1])

@@ -31,6 +31,7 @@ from tidelog.backends.local.relations.catalogue import Catalogue
 from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.facts import NOTHING, LocalFacts, gather, union
 from tidelog.backends.local.relations.relation import Relation
+from tidelog.backends.local.relations.steps import pieces
 from tidelog.backends.local.supply import ALL_HERE, Supply
 from tidelog.maintenance.prices import LOCAL_PRICES, Prices
 from tidelog.maintenance.store import BulkStore, Passing, StagesAtOnce
@@ -213,7 +214,7 @@ class LocalStore:
     def mark(self, facts: LocalFacts, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
         """Give and take marks."""
         for name, rows in facts.parts.items():
-            for some in self.catalogue.pieces(rows):
+            for some in pieces(rows, self.catalogue.pause):
                 self.relations[name].mark(some, add, remove)
 
     def size(self, relation: str) -> int:
@@ -273,13 +274,9 @@ class LocalStore:
         """Those of the given facts that are the head of at least one instance."""
         if self._supply.is_partial:
             calls.announce_heads(self._supply, self._preparation(stage), self.relations, facts, matching)
-        prepared, runner = self._preparation(stage), self.runner
-        found = {}
+        prepared, runner, races, found = self._preparation(stage), self.runner, self._supply.races_provers, {}
         for name, rows in facts.parts.items():
-            if self._supply.races_provers:
-                crew = runner.race(prepared, name, rows, matching)
-            else:
-                crew = prepared.crew(name, Driver.HEAD, matching)
+            crew = runner.race(prepared, name, rows, matching) if races else prepared.crew(name, Driver.HEAD, matching)
             relation = self.relations[name]
             parts = [rows[start : start + _MOST_PROVED] for start in range(0, len(rows), _MOST_PROVED)]
             found[name] = [part[runner.proved(crew, relation.rows.take(part, axis=0), phase)] for part in parts]
@@ -307,7 +304,7 @@ class LocalStore:
     def stop_counting(self, relations: Iterable[str]) -> None:
         """The counts of these relations are no longer true; rewrites counted with them and ledgers mean nothing."""
         self.groups.forget(relations)
-        rewrites = list(filter(is_of_rewrites, self.counted.stop(relations)))
+        rewrites = list(filter(is_of_rewrites, self.counted.stop(relations))) if self.counted else ()
         if rewrites:
             self.mark(self.select(rewrites, ANY), remove=Mark.NOW | TRANSIENT)
 
@@ -384,8 +381,10 @@ class LocalStore:
         prepared = self._preparation(stage)
         for name, rows in driving.parts.items():
             crew = prepared.crew(name, Driver.LITERAL, matching)
-            for some in self.catalogue.pieces(rows, shared=True):
+            for some in pieces(rows, self.catalogue.pause, self.workers):
                 self.runner.run(crew, self.relations[name].table(some), phase, sink)
+        if not blocking:
+            return
         blocked = calls.driven(prepared, self.relations, NOTHING, blocking, matching, self.ask_budget)
         for executable, rows in ((one, rows) for one, rows in blocked if not one.is_futile()):
             stored = self.relations[executable.plan.relation or ""].rows

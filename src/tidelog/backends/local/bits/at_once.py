@@ -45,6 +45,8 @@ into the cache and 2 ns where not; with more words than these per fact, a round 
 THIN = 2
 """A recursion whose rules read their own facts once each stays with rows if there are fewer facts than these to read
 for each value: its rounds are many and find little. rand1k has 1.2, and takes 1.7 times as long in bits."""
+_ALIKE = 8
+"""Where rows were better they stay better, until what is read has become more or less by one in so many facts."""
 _PER_WORD, _PER_ROW = 0.05, 0.25
 """What a word and a row cost, in derivations (maintenance/prices.py): about 1 ns and 5 ns of 20 ns."""
 
@@ -64,6 +66,8 @@ class BitStages:
         self._derivations, self._counted = derivations, counted
         self._shapes: dict[int, tuple[Stage, tuple[PairRule, ...] | None]] = {}
         self._prices: dict[frozenset[str], float] = {}
+        self._declined: dict[frozenset[str], int] = {}
+        """How many facts there were to read when rows were better."""
         self._numbers = Numbers()
         self.is_deriving = False
         """Whether a stage is being derived: another one that adds values to it would have them nowhere."""
@@ -77,12 +81,14 @@ class BitStages:
     def keep(self, wanted: Container[int]) -> None:
         """Forget what is known about other stages than these, given by their identities."""
         self._shapes = {key: shape for key, shape in self._shapes.items() if key in wanted}
+        self._declined = {}
 
     def price(self, stage: Stage) -> float | None:
         """What deriving the stage at once took the last time; None if it was never done."""
-        if self._shape(stage) is None or way() is Way.ROWS:
+        price = self._prices.get(stage.relations)
+        if price is None or self._shape(stage) is None or way() is Way.ROWS:
             return None
-        return self._prices.get(stage.relations)
+        return price
 
     def derive(self, stage: Stage, ask_round: Callable[[], None]) -> float | None:
         """Bring the stage's NOW to its fixpoint, and say what it cost; None if rows are better: nothing is changed."""
@@ -107,14 +113,19 @@ class BitStages:
             return None
         is_forced = asked is Way.BITS
         facts = self._read(stage, rules)
-        if not is_forced and sum(relation.size for relation, _ in facts) < FEWEST:
+        size = sum([relation.size for relation, _ in facts])
+        declined = self._declined.get(stage.relations, -size)
+        if not is_forced and (size < FEWEST or _ALIKE * abs(size - declined) < size):
             return None
         numbering = self._numbers.number(facts, self._dictionary.ids, MOST_VALUES)
         if numbering is None:
             return None
         try:
             self.is_deriving = True
-            return self._derive(stage, rules, numbering, ask_round, counted, is_forced=is_forced)
+            price = self._derive(stage, rules, numbering, ask_round, counted, is_forced=is_forced)
+            if price is None and not is_forced:
+                self._declined[stage.relations] = size
+            return price
         finally:
             self.is_deriving = False
             self._numbers.clean(numbering)

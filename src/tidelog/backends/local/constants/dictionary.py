@@ -36,6 +36,7 @@ from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.changes.buffers import flags, memory, numbers
 from tidelog.changes.columns import Column, from_values, normalise, plain
 from tidelog.changes.term_arrays import as_terms, is_term_type
+from tidelog.errors import TidelogError
 from tidelog.language.rdf_terms import IRI, BlankNode, Literal, RdfTerm, term_of
 from tidelog.language.terms import Value
 
@@ -45,9 +46,8 @@ _DOUBLE, _BITS = struct.Struct("=d"), struct.Struct("=q")
 _KINDS: dict[type, int] = {int: KIND_INT, float: KIND_FLOAT, bool: KIND_BOOL, str: KIND_STRING}
 _NAMES = ("int", "float", "bool", "string", "term")
 _KINDS |= dict.fromkeys((IRI, BlankNode, Literal), KIND_TERM)
-
-
-_ONLY = {kind: read_only(np.array([kind], np.int8)) for kind in (KIND_INT, KIND_FLOAT, KIND_STRING, KIND_TERM)}
+_ONLY = {kind: read_only(np.array([kind], np.int8)) for kind in range(len(_NAMES))}
+_INTEGERS = {int}
 
 
 class Dictionary(ConstantStore):
@@ -131,6 +131,17 @@ class Dictionary(ConstantStore):
         held = (self.kinds, self.payloads, self.string_table, self.heap, self.offsets)
         kernels.lookup_strings(kind, *_bytes(checked), out, *held)
         return out
+
+    def few(self, values: list[Value], columns: int, *, adding: bool) -> Array | None:
+        """A handful of rows as ids; new constants get one if `adding`, else -1. None if a value is no constant."""
+        try:
+            if set(map(type, values)) == _INTEGERS:  # which take less time to look for than a cache of objects
+                ids = self._scalar_ids(KIND_INT, np.array(values, np.int64), adding)
+            else:
+                ids = self._encode_few(values) if adding else self.lookup(values)
+        except (TidelogError, TypeError, OverflowError):
+            return None
+        return ids.reshape(-1, columns)
 
     def encode_arrow(self, array: pa.Array | pa.ChunkedArray) -> Array:
         """The ids of an Arrow column, new ones for new constants; what is no constant is refused with its row."""
@@ -259,14 +270,15 @@ class Dictionary(ConstantStore):
         return out
 
     def _scalar_ids(self, kind: int, payloads: Array, adding: bool) -> Array:
-        kinds, values = read_only(np.array([kind], np.int8)), read_only(payloads)
+        kinds, values = _ONLY[kind], read_only(payloads)
 
         def look_up(start: int, stop: int, out: Array) -> None:
             kernels.lookup_scalars(kinds, values[start:stop], out, self.kinds, self.payloads, self.scalar_table)
 
         if not adding:
             out = np.empty(payloads.size, np.int32)
-            look_up(0, payloads.size, out)
+            with self.latch:
+                look_up(0, payloads.size, out)
             return out
         with self.latch:
             known = known_ids(self.workers, payloads.size, look_up)
@@ -284,7 +296,7 @@ class Dictionary(ConstantStore):
             low, high = int(payloads.min()), int(payloads.max())
             if high - low <= 4 * payloads.size:
                 return self.encode_dense(payloads, low, high)
-        return self.encode_scalars(np.array([kind], np.int8), payloads)
+        return self.encode_scalars(_ONLY[kind], payloads)
 
     def _string_ids(self, array: pa.Array, adding: bool, kind: int = KIND_STRING) -> Array:
         _, bounds_buffer, data_buffer = array.buffers()

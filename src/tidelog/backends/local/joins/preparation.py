@@ -165,7 +165,11 @@ class Preparation:
             self._relays[key] = self._relay(key[0], matching)
             self._alive.append(matching)
         found = self._relays[key]
-        return found if found is None or all(one.count for one in found.relations) else None
+        if found is not None:
+            for one in found.relations:
+                if not one.count:
+                    return None
+        return found
 
     def _relay(self, relations: Iterable[str], matching: Matching) -> Relay | None:
         names = sorted(relations)

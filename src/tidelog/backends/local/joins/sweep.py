@@ -141,10 +141,11 @@ def sweep(relay: Relay, driving: Mapping[str, Array], heads: View, passing: Pass
     rooms = [min(_MOST_FOUND, max(_LEAST_ROOM, one.count)) for one in relations]
     sizes, baring = [len(driving.get(one.name, ())) for one in relations], not passing.numbers[1] & _NOW
     with bundle.latch, relations[0].latch:
-        epoch = -1
-        while epoch != sum(one.epoch for one in relations):
-            epoch = sum(one.epoch for one in relations)
-            lent = tuple(one.lend(size, room, heads, baring=baring) for one, size, room in zip(relations, sizes, rooms))
+        epochs = None
+        while epochs != [one.epoch for one in relations]:
+            epochs = [one.epoch for one in relations]
+            given = zip(relations, sizes, rooms)
+            lent = tuple([one.lend(size, room, heads, baring=baring) for one, size, room in given])
             programs = bundle.ready(sum(rooms))  # may make indexes, which are lent with everything else
         order, bounds = relay.ordered(programs.order)
         reached, places = _placed(relations, driving, rooms, bounds)

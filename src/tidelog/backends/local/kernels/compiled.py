@@ -52,6 +52,9 @@ def woven(function: Kernel) -> Kernel:
 
 def read_only(array: Array) -> Array:
     """A contiguous view that Numba types as read-only: Arrow buffers and our own arrays then share one compilation."""
+    flags = array.flags
+    if flags.c_contiguous and not flags.writeable:
+        return array
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view

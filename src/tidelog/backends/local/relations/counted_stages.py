@@ -27,6 +27,9 @@ class Counted:
         self._before = self._stages
         self._undo: list[Callable[[], None]] = []
 
+    def __bool__(self) -> bool:
+        return bool(self._stages)
+
     def __contains__(self, stage: object) -> bool:
         return stage in self._stages
 
@@ -95,6 +98,8 @@ class Counted:
 
     def commit(self) -> None:
         """What is counted now stays."""
+        if not (self._stages or self._before or self._undo):
+            return
         for _, counts in self:
             counts.tidy()
         self._before, self._undo = {stage: dict(counted) for stage, counted in self._stages.items()}, []

@@ -71,7 +71,10 @@ class Relation(Arrays):
         if not self._has_room(size):
             self._reserve(size)  # before the latch is held, so that readers need not wait for it
         with self.latch:
-            self._reserve(size)
+            if self._has_room(size):
+                self._reserve_journal(size)
+            else:  # an index was made meanwhile
+                self._reserve(size)
             only_new = not self._has_bare_rows and bool(outside & _NOW) and bool(outside & added)
             self._has_bare_rows |= not added & _PRESENT
             if outside & added and self._workers.takes(size):
@@ -214,16 +217,16 @@ class Relation(Arrays):
             is_untidy = self.is_untidy
             if tidies and is_untidy:
                 self.tidy()
-            self._settled = self.count
-            self._has_bare_rows = self._settled != self.alive
+            self._settled, _, alive = self._counters.tolist()
+            self._has_bare_rows = self._settled != alive
             self._is_open = False
             return is_untidy and not tidies
 
     @property
     def is_untidy(self) -> bool:
         """Between transactions: whether most rows are dead, so that it is time for `tidy`."""
-        count = self.count
-        dead = count - self.alive
+        count, _, alive = self._counters.tolist()
+        dead = count - alive
         return dead > _LEAST_DEAD and dead * 2 > count
 
     def rollback(self) -> None:
