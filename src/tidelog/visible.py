@@ -2,8 +2,8 @@
 
 What      : `visible` writes characters that would move, hide or reorder text as escapes; `visible_json` does so inside
             a text of JSON.
-Idea      : names and values may hold every character, so whoever prints a message lets it through here, once, at the
-            border. What is stored and published stays as it is.
+Idea      : names and values may hold every character, so every message passes through here, once, before it
+            is printed. What is stored and published stays as it is.
 Invariant : what comes out holds no C0 or C1 control, no separator of lines, no mark of writing direction, no byte
             order mark and no lone surrogate; so it is one line, and every encoding of Unicode takes it. JSON that went
             through `visible_json` reads back as what it was.

@@ -33,6 +33,7 @@ READER = re.compile(
 )
 BLIND = re.compile(r"no (?:store|backend) is (?:known by name|named)", re.IGNORECASE)
 BACKENDS = re.compile(r"spark", re.IGNORECASE)
+VAGUE = re.compile(r"\b(?:so many(?:th)?|whoever)\b", re.IGNORECASE)
 
 
 def missing_files(module: Module) -> list[str]:
@@ -108,7 +109,13 @@ def names_of_backends(module: Module) -> list[str]:
     return [node.value for node in strings if isinstance(node.value, str) and BACKENDS.search(node.value)]
 
 
-CHECKS = (missing_files, unknown_names, dead_commands, false_readers, miscounted, names_of_backends)
+def vague_words(module: Module) -> list[str]:
+    """Words that leave the reader to guess how many, or who (CONTRIBUTING.md)."""
+    lines = enumerate(module.text.splitlines(), 1)
+    return [f"{module.file}:{line}: {match[0]}" for line, text in lines for match in VAGUE.finditer(text)]
+
+
+CHECKS = (missing_files, unknown_names, dead_commands, false_readers, miscounted, names_of_backends, vague_words)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -158,6 +165,8 @@ LIES = {
     "a module that is not there": (unknown_names, "Prefixes are for others (see tidelog.nowhere.reader).", ""),
     "a command that is not there": (dead_commands, "Run `python -m benchmarks.nothing_here`.", ""),
     "a file that two folders have": (missing_files, "No arithmetic (functions.py).", ""),
+    "a number that is not told": (vague_words, "Up to so many rows.", ""),
+    "somebody in a comment": (vague_words, "True.", "x = 1  # whoever reads it"),
     "a name in a comment": (unknown_names, "True.", "x = 1  # as `frobnicated` does"),
     "a name in an attribute's docstring": (unknown_names, "True.", 'x = 1\n"""For `frobnicated`."""'),
 }

@@ -28,7 +28,7 @@ RULES_PER_CYCLE = 20
 def problems(program: Program, *, allows_optima: bool = True) -> Iterator[Problem]:
     """One problem for each way in which a relation depends on its own negation (E204) or aggregation (E205).
 
-    `allows_optima` says whether a monotone `min` or `max` is none.
+    `allows_optima` says whether a monotone `min` or `max` is allowed in a cycle.
     """
     for component in components(program.rules):
         if component.is_recursive:

@@ -119,7 +119,7 @@ class Line:
             return  # it was waiting, and is passed over
         with self.changed:
             submission.is_dropped = True
-            self.arrived += 1  # whoever works on it looks up
+            self.arrived += 1  # the thread that works on it looks up
             self.changed.wait_for(lambda: submission.number not in self.open)
 
     def overtake(self, urgent: Submission) -> None:

@@ -1,8 +1,8 @@
 """Why, and why not: the engine's questions to provenance, with the mistakes that users make.
 
 What      : `proof_of` a fact that is there, `absence_of` one that is not, `cause_of` one that the last change touched.
-Idea      : a fact that is not there has no proof and one that is there has no absence: whoever asks the wrong question
-            is told the right one.
+Idea      : a fact that is not there has no proof and one that is there has no absence: who asks the wrong question is
+            told the right one.
 Never     : no search here (provenance).
 
 Codes: E808 the fact is not there, or is there; E809 the change is not the last one.

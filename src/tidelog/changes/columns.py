@@ -61,7 +61,7 @@ class Columns:
         return zip(*(column if isinstance(column, list) else column.to_pylist() for column in self.columns))
 
     def parts(self, rows: int) -> Iterable[Columns]:
-        """The facts in parts of so many rows at most."""
+        """The facts in parts of at most that number of rows."""
         if self.rows <= rows:
             return (self,)
         cuts = [slice(start, start + rows) for start in range(0, self.rows, rows)]

@@ -94,7 +94,7 @@ def write_delimited(path: Path, table: pa.Table, rows: int, layout: Layout) -> N
 
 
 def _check_mark(column: pa.ChunkedArray, layout: Layout) -> None:
-    """Refuse a file that would begin with a byte order mark: whoever reads it takes the mark for none of its text."""
+    """Refuse a file that would begin with a byte order mark: a reader takes the mark for no part of its text."""
     if not (layout.quoted or layout.header) and len(column) and column[0].as_py().startswith("\ufeff"):
         sentence = "the first string begins with a byte order mark, which this format cannot hold there"
         raise UpdateError.of("E308", sentence, remedy="write .csv, .jsonl or .parquet")

@@ -25,7 +25,7 @@ from tidelog.errors import UpdateError
 _Part: TypeAlias = tuple[tuple[Column, ...], int]
 _FEW = 16
 _PART = 1 << 16
-"""So many rows are taken from a source between two questions whether to go on."""
+"""How many rows are taken from a source between two questions whether to go on."""
 
 
 Ask: TypeAlias = Callable[[Callable[[], int]], None]
@@ -60,8 +60,8 @@ def to_parts(source: object, relation: str, arity: int | None = None, ask: Ask =
 def plain_rows(source: object, arity: int | None, ask: Ask) -> list[Any] | None:
     """The values of a handful of tuples, one after the other, if nothing has to be converted; else None.
 
-    A usual small update, without a column of its own for each place. The values are still to be checked: whoever
-    encodes them refuses, and `to_parts` says where.
+    This is the usual small update, for which columns would cost more than the values. The values are checked when they
+    are encoded; `to_parts` then says which one is wrong.
     """
     if type(source) is not list or not 0 < len(source) <= _FEW or not arity:
         return None

@@ -1,8 +1,8 @@
 """RDF terms in Arrow arrays.
 
 What      : the Arrow type of a column of terms: an extension of large_string that holds their N-Triples texts.
-Idea      : whoever does not know the extension still reads the texts; whoever does gets terms, and a string with the
-            same text stays a string.
+Idea      : a reader that does not know the extension still gets the texts; one that knows it gets terms, and a string
+            with the same text stays a string.
 Invariant : a round trip through Arrow or Parquet keeps terms terms.
 Never     : no check of the texts: they come from terms, or from readers that check them.
 """

@@ -29,7 +29,7 @@ Run = tuple[float, int, Array, Array]
 
 
 class LastMoments(Delay):
-    """What came in the last moments: a' less a' as it was so many moments ago; linear."""
+    """What came in the last moments: a' less a' as it was that number of moments ago; linear."""
 
     word = "window"
 

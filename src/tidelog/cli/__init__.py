@@ -34,7 +34,7 @@ COMMANDS: tuple[str, ...] = (
 """The commands in the order in which `tidelog --help` lists them; each is a module of this package."""
 
 _STACKS = "TIDELOG_TRACEBACK"
-"""The environment variable that `--verbose` sets: whoever fails then shows where."""
+"""The environment variable that `--verbose` sets: a failure then shows where."""
 
 FINE, WRONG_INPUT, OUR_FAULT, INTERRUPTED = 0, 1, 2, 130
 
@@ -81,7 +81,7 @@ def json_line(content: object) -> str:
 
 
 def _mend_streams() -> None:
-    """A stream that was closed by whoever started us leads nowhere; what stdout cannot encode is written as escapes."""
+    """A stream that was closed before we started leads nowhere; what stdout cannot encode is written as escapes."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the process ends

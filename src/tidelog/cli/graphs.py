@@ -131,7 +131,7 @@ def explain(args: argparse.Namespace) -> int:
 
 
 def stored_graph(args: argparse.Namespace) -> Graph | None:
-    """The graph that a state holds, None if it holds an engine that is none."""
+    """The graph that a state holds; None if it holds a plain engine."""
     if args.state is None or not (Path(args.state) / "_graph").is_dir():
         return None
     from tidelog import rdf

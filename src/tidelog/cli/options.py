@@ -12,7 +12,7 @@ import argparse
 
 
 def add_dialect(parser: argparse.ArgumentParser) -> None:
-    """Describe `--dialect`; reading refuses a name that is none, and lists those that are (language/read.py)."""
+    """Describe `--dialect`; reading refuses an unknown name, and lists the known ones (language/read.py)."""
     parser.add_argument("--dialect", metavar="NAME", help="of the program (default: by its ending)")
 
 

@@ -33,7 +33,7 @@ def register(subparsers: Subparsers) -> None:
     """Describe the command's arguments."""
     parser = subparsers.add_parser("state", help="list the versions of a stored state, or read one")
     parser.add_argument("directory", metavar="DIR", help="a state directory")
-    parser.add_argument("--last", type=int, metavar="N", default=SHOWN, help="list so many (default: %(default)s)")
+    parser.add_argument("--last", type=int, metavar="N", default=SHOWN, help="list the last N (default: %(default)s)")
     parser.add_argument("--at", type=int, metavar="N", help="read this version (default: the last one)")
     parser.add_argument("--relation", metavar="NAME", help="print the facts of a relation")
     parser.add_argument("--rules", action="store_true", help="print the rules")

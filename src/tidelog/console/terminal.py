@@ -22,7 +22,7 @@ _PROMPT, _MORE = "tidelog> ", "     ... "
 
 
 class Reader(Protocol):
-    """Whoever gives input."""
+    """Where input comes from."""
 
     is_script: bool
 

@@ -74,7 +74,7 @@ def of_number(value: Number, rank: int) -> int | float | Literal | None:
 
 @lru_cache(maxsize=4096)
 def moment(literal: Literal) -> tuple[str, Fraction] | None:
-    """What a date or time is compared by: its data type, and seconds; None if the literal is none."""
+    """What a date or time is compared by: its data type, and seconds; None if the literal is neither."""
     found = _MOMENT.fullmatch(literal.value) if literal.datatype in _MOMENTS else None
     if found is None or not literal.value:
         return None

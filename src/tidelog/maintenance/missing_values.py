@@ -29,7 +29,7 @@ from tidelog.planning.lowered import LoweredRule
 
 SKIP, REFUSE = "skip", "refuse"
 _LOOKED_AT = 100
-"""Among so many instances the least is looked for."""
+"""Among how many instances the least is looked for."""
 _UNTOLD = Problem("E506", "a computed value is missing", remedy="keep numbers small, and values of one type")
 """About an instance whose own columns do not tell which: an aggregate, or something that a later atom binds."""
 

@@ -3,7 +3,7 @@
 What      : `warn` hands a problem to Python's warnings, as if the caller of Tidelog had raised it.
 Idea      : a program that uses Tidelog filters, counts or turns warnings into errors with the tools it knows; the
             command line prints them like any other problem (`shown_on`), and `--strict` turns them into errors.
-Invariant : whoever warns has changed nothing yet, because a filter may turn the warning into an exception.
+Invariant : a warning comes before anything is changed, because a filter may turn the warning into an exception.
 Never     : no judgement about what deserves a warning.
 """
 

@@ -40,8 +40,8 @@ from tidelog.language.terms import (
 from tidelog.planning.lowered import UNDEFINED_PREFIX, BodyLiteral, LoweredRule
 
 _TOGETHER = 5
-"""Of so many computed values that literals wait for, every set can be missing together: up to 31 bodies. With more of
-them, what comes after the first missing one is not looked at, and instances can be counted too many."""
+"""Up to this number of computed values that literals wait for, every set of them can be missing together: 31 bodies.
+With more, what comes after the first missing one is not looked at, and instances can be counted too many."""
 _TRUE = Constant(value=True)
 Body = list[BodyLiteral]
 

@@ -48,7 +48,7 @@ def literal_facts(quads: Quads, *, everything: bool) -> Mapping[str, object]:
 
 
 def is_ill_typed(literal: Literal) -> bool:
-    """Whether the lexical form is none of its data type, as far as the type is known."""
+    """Whether the lexical form does not belong to its data type, as far as the type is known."""
     datatype = literal.datatype
     if datatype in _NUMERIC:
         return number(literal) is None

@@ -5,7 +5,7 @@ What      : `Mirror`: filled when it is first asked for, then kept in step by th
 Idea      : the engine reasons, Oxigraph answers SPARQL. Filling goes through N-Triples in bulk; a change is removed and
             added quad by quad, because SPARQL's own DELETE DATA has no blank nodes. Another process reads a store in a
             folder through a snapshot, which is made of links to its files.
-Invariant : whoever asks sees one whole version: asking and following exclude each other. A mirror that could not follow
+Invariant : a question sees one whole version: asking and following exclude each other. A mirror that could not follow
             is thrown away and filled anew. The folder goes with the mirror: when it is forgotten, when nobody holds the
             graph any more, or when Python ends.
 Never     : no query text is looked at here (see sparql.py).

@@ -33,7 +33,7 @@ GIVEN = re.compile(r"_:t[0-9a-f]{10}x[0-9]+")
 """The labels that we give to blank nodes."""
 
 FEW = 64
-"""So many triples are handled one by one."""
+"""Up to how many triples are handled one by one."""
 
 DEFAULT_GRAPH = ""
 """What stands for the default graph where named graphs are a column."""

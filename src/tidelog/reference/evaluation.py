@@ -8,7 +8,7 @@ Invariant : every instance is yielded exactly once; two instances of a rule diff
 Never     : no maintenance and no strata here; the calling algorithm chooses the views.
 
 What has no value (language/partial.py) makes no instance: a comparison with it does not hold, negated or not, a negated
-atom neither, a member of an aggregate is none. undefined.py counts what is left out for that reason.
+atom neither, a member of an aggregate is left out. undefined.py counts what is left out for that reason.
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def schema_of(fields: Collection[str]) -> pa.Schema:
 
 
 def _every(part: pa.Array, start: int, step: int) -> pa.Array:
-    """Every so manyth value: without looking up where each value is, if all are numbers."""
+    """Values at regular distances: without looking up where each value is, if all are numbers."""
     if part.null_count or not (pa.types.is_integer(part.type) or pa.types.is_floating(part.type)):
         return part.take(pa.array(np.arange(start, len(part), step)))
     return numbers(memory(part)[start::step], part.type)

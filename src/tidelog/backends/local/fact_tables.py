@@ -62,7 +62,7 @@ class LocalTable:
         return pa.table(columns) if columns else pa.table({"c": pa.nulls(len(self.rows))}).select([])
 
     def pieces(self, most: int) -> Iterator[pa.Table]:
-        """The facts as Arrow tables of at most so many."""
+        """The facts as Arrow tables of at most that number of rows."""
         for start in range(0, len(self.rows), most):
             yield LocalTable(self.rows[start : start + most], self.rows.shape[1], self._dictionary).to_arrow()
 

@@ -87,7 +87,7 @@ class Incoming:
         return source.types is None or set(source.types) <= {"any"}
 
     def _most_followed(self, rows: int) -> int:
-        """Up to how many facts of a relation the driver takes in an update of so many.
+        """Up to how many facts of a relation the driver takes in an update of `rows` facts.
 
         An update that has more facts than there were before is a load: its facts are in files already, where bulk work
         reads them, and the driver would have to learn all their texts.

@@ -97,7 +97,7 @@ def announced(part: Part, rules: frozenset[str]) -> Update | None:
 
 
 def read_line(text: str | bytes, file: str, number: int) -> Line | Reject:
-    """A line as a transaction, or as a reject with the reason why it is none."""
+    """A line as a transaction, or as a reject with the reason why it cannot be one."""
     if isinstance(text, bytes):
         try:
             text = text.decode()

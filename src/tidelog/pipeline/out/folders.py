@@ -28,7 +28,7 @@ _CUT = "%-"
 
 
 def folder_name(name: str, room: int = LONGEST) -> str:
-    """The folder for a name, in at most so many bytes."""
+    """The folder for a name, in at most that number of bytes."""
     spelled = re.sub(r"^\.|\.$", "%2E", quote(name, safe="", errors="surrogatepass"))
     if spelled.partition(".")[0].lower() in _DEVICES or spelled.lower().startswith(OWN):
         spelled = f"%{ord(spelled[0]):02X}{spelled[1:]}"

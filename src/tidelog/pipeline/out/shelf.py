@@ -31,7 +31,7 @@ MANIFEST = f"{OWN}.jsonl"
 
 _KEPT = f"{OWN}-kept"
 _LONG = 10_000
-"""A manifest with so many lines is written anew when a run begins: most of what it says may be gone."""
+"""A manifest of this length, in lines, is written anew when a run begins: most of what it says may be gone."""
 
 
 def local_folder(address: str) -> Path | None:

@@ -46,7 +46,7 @@ THIN = 2
 """A recursion whose rules read their own facts once each stays with rows if there are fewer facts than these to read
 for each value: its rounds are many and find little. rand1k has 1.2, and takes 1.7 times as long in bits."""
 _ALIKE = 8
-"""Where rows were better they stay better, until what is read has become more or less by one in so many facts."""
+"""Where rows were better they stay better, until there is an eighth more or less to read."""
 _PER_WORD, _PER_ROW = 0.05, 0.25
 """What a word and a row cost, in derivations (maintenance/prices.py): about 1 ns and 5 ns of 20 ns."""
 

@@ -32,7 +32,7 @@ Counting = Callable[[Relation, int, int, Array], None]
 
 
 def fits(relations: int, values: int, rounds: int, most: int) -> bool:
-    """Whether ranks, the places of rows, and counts of that many rounds take at most so many bytes."""
+    """Whether ranks, the places of rows, and counts of that many rounds take at most that number of bytes."""
     return rounds <= MOST_ROUNDS and values * (values * (2 * relations + 4) + 4 * _BLOCK * (rounds + 1)) <= most
 
 

@@ -27,7 +27,7 @@ UNITS = 1 << 1074
 _FLOATS, _STRANGERS, _TERMS, _HIGH, _LOW, _ROUNDING, _NUMBERS = 0, 1, 2, 3, 4, 5, 6
 _LIMBS = 66
 _PART = 1 << 26
-"""So many members are added before carries are made, so that no limb overflows: each adds less than 2^33 to one."""
+"""How many members are added before carries are made, so that no limb overflows: each adds less than 2^33 to one."""
 _LOW_BITS = np.int64(2**32 - 1)
 _FRACTION = np.int64(2**52 - 1)
 _IMPLIED = np.int64(2**52)

@@ -3,7 +3,7 @@
 What      : `scan` finds the terms of every line of a text and gives equal texts one number.
 Idea      : one pass over the bytes. A term is a span of the text; its first occurrence stands for all, so nothing is
             copied and there is no object per term. What a line may hold is checked as far as that is cheap; a line that
-            is not surely right stops the scan, and whoever called gives the text to a full parser.
+            is not surely right stops the scan, and the caller gives the text to a full parser.
 Invariant : lines up to the place where the scan stops are right N-Triples or N-Quads, and equal terms that are spelled
             alike have one number.
 Never     : no meaning of a literal, no escapes (see rdf/read.py).

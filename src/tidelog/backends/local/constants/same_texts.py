@@ -1,7 +1,7 @@
 """Texts that repeat, found by their hashes.
 
 What      : `is_first` says which texts of an Arrow array occur for the first time.
-Idea      : whoever has hashed all texts need not hash them again to find out which of them repeat: a table of places
+Idea      : texts that were all hashed need not be hashed again to find out which of them repeat: a table of places
             by hash is enough, and the bytes are compared where two hashes are one.
 Invariant : of equal texts the first one is told, and different texts with one hash are told apart.
 Never     : no ids, no dictionary.

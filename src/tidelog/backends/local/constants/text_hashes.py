@@ -6,7 +6,7 @@ Idea      : ids of constants on Spark are such hashes (backends/spark/values/ids
             for a short one.
 Source    : RFC 1321, section 3.4; the names of its words (a, b, c, d) are kept.
 Invariant : the same bits as Python's own MD5 (tests/backends/local/test_text_hashes.py). MD5 is no protection here: two
-            texts with one hash are told apart by whoever uses it.
+            texts with one hash are told apart where it is used.
 Never     : no ids, no dictionary.
 """
 

@@ -38,7 +38,7 @@ _NO_FACT = -2
 _LARGE = 256
 """From how many members on a group may have a ledger: reading fewer takes some microseconds, as a ledger does."""
 _FEW = 4
-"""A ledger is made when at most one in so many members has changed; it is given up below one in so many of _LARGE."""
+"""A ledger is made when at most a quarter of the members has changed; it is given up below a quarter of _LARGE."""
 _PART, _MOST_PARTS, _SPREAD = 1 << 15, 1 << 12, 0x9E3779B1
 """About how many facts are regrouped in a step, how many steps there are at most, and what scatters groups."""
 

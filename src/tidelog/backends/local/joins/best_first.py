@@ -40,7 +40,7 @@ _PATIENCE = 16
 _MOST_INT, _MOST_FLOAT = np.int64(2**62), np.float64(1e308)
 _LARGE = 2.0**62
 _DENSE = 16
-"""Keys are numbered by a table of all constants if these are at most so many times as many."""
+"""Keys are numbered by a table of all constants if there are at most this number of constants for each."""
 
 
 @compiled

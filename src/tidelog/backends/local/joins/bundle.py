@@ -241,7 +241,7 @@ class Bundle:
     def ready(self, driving: int) -> Programs:
         """Leave out what cannot match, because a relation is empty, and write current addresses into the programs.
 
-        `driving` is about how many facts will drive them: so many times there is room for new constants.
+        `driving` is about how many facts will drive them: the room for new constants grows with it.
         """
         epoch = 0
         for relation in self._relations:

@@ -120,7 +120,7 @@ class Fused(Executable):
                     for block in self._calculated(side, at):
                         at += len(block)
                         yield block
-                if op == UNDEFINED:  # whoever comes here has all values; who lacks one is stuck before
+                if op == UNDEFINED:  # here all values are there; what lacks one has ended before
                     yield simple_block(machine.DIFFERENT, 0, 0)
                 elif op in _EQUALITY:
                     yield simple_block(_EQUALITY[op], self._register(left), self._register(right))

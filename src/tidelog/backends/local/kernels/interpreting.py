@@ -97,7 +97,7 @@ class _Interpreter:
         return self.aside(work)
 
     def aside(self, work: Callable[[], Answer]) -> Answer:
-        """Do some work where no interrupt arrives; whoever is interrupted meanwhile waits until it is done."""
+        """Do some work where no interrupt arrives; a thread that is interrupted meanwhile waits until it is done."""
         answers: list[Answer] = []
         failures: list[BaseException] = []
 
@@ -180,7 +180,7 @@ def compile_from_now_on() -> None:
 
 
 def drain() -> None:
-    """Return when no kernel is being interpreted. Whoever undoes or repeats what was interrupted calls this first.
+    """Return when no kernel is being interpreted. Call it before undoing or repeating what was interrupted.
 
     An interrupt in here is raised before anything was undone, so that the next caller begins here again.
     """

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from tidelog.backends.local.relations.relation import Relation
 
 FEW = 1 << 17
-"""So many constants may be in no fact: they take 8 MB."""
+"""How many constants may be in no fact: they take 8 MB."""
 
 
 class Litter:

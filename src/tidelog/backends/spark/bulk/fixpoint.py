@@ -47,7 +47,7 @@ from tidelog.limits import Limits
 from tidelog.planning.lowered import Stage
 
 _FEW_SHARDS = 4
-"""Up to so many shards, each reads all files of a relation: 0.1 microseconds for a fact, exchanging it takes two."""
+"""Up to this number of shards, each reads all files of a relation: 0.1 us for a fact, exchanging it takes 2 us."""
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What bulk planning has to know about data: sizes, patterns, hot keys.
 
-What      : counts relations of unknown size, and patterns of the stage's own facts, in one job; finds *hot* keys, which
-            have so many facts that the one shard with the key would do most of the work.
+What      : counts relations of unknown size, and patterns of the stage's own facts, in one job; finds *hot* keys: one
+            shard with all facts of such a key would do most of the work.
 Invariant : everything measured here changes costs only, never results.
 Never     : no choice of deliveries (plan.py).
 """

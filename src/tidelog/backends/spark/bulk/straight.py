@@ -162,7 +162,7 @@ class _Join:
 
 
 def _ranges(counts: Ids) -> Iterator[tuple[int, int]]:
-    """Facts by place, so many at a time that they have about a portion of matches; one with more is alone."""
+    """Facts by place, in ranges with about a portion of matches each; a fact with more is alone."""
     ends = np.cumsum(counts)
     cuts = np.searchsorted(ends, np.arange(_PORTION, ends[-1] if len(ends) else 0, _PORTION), "left")
     return pairwise(np.unique(np.concatenate([[0], cuts, cuts + 1, [len(counts)]])).tolist())

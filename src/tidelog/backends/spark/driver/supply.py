@@ -38,7 +38,7 @@ _PRESENT = Mark.OLD | Mark.NOW
 _ASSERTED = _PRESENT | Mark.EXPLICIT | Mark.WAS_EXPLICIT
 _NO_KEYS = np.empty((0, 0), np.int32)
 _MANY = 50_000
-"""After so many facts have come, memory that was needed on their way is given back."""
+"""After how many facts memory that was needed on their way is given back."""
 _MOST_LADDERS = 1024
 """How many plans are remembered with their look-ups; a usual program has some dozens."""
 

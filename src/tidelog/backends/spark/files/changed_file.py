@@ -24,7 +24,7 @@ from tidelog.backends.spark.files.sorted_rows import size_of, writer
 from tidelog.backends.spark.large.overlay import Level, Overlay
 
 _LEAST, _SHARE = 20_000, 10
-"""So many changes since the last file, and a tenth of those in it, are worth another one."""
+"""This number of changes since the last file, and a tenth of those in it, are worth another one."""
 
 
 def is_due(overlay: Overlay, before: Segments | None) -> bool:

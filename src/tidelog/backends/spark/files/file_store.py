@@ -39,7 +39,7 @@ class FileStore:
         self._jobs = jobs
         self.folder = folder
         self.most_here = most_here
-        """Relations of up to so many facts are written by the driver."""
+        """Up to how many facts a relation is written by the driver."""
         self.reader = Reader()
         self._leads: dict[str, set[int]] = {}
 

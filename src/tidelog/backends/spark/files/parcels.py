@@ -26,7 +26,7 @@ from tidelog.backends.spark.values.numbered import numbered
 PARCEL = "home int, body binary"
 """The shape of parcels, as Spark writes it."""
 _PACKED, _BYTES = 1 << 18, 64 << 20
-"""Up to so many rows, or about so many bytes, are packed at once."""
+"""How many rows, or about how many bytes, are packed at once."""
 _SCHEMA = pa.schema([("home", pa.int32()), ("body", pa.binary())])
 
 Shape = tuple[int, int]

@@ -36,7 +36,7 @@ usual update are fewer."""
 _TOGETHER = 1 << 17
 """About how many rows are read together then: 3 MB."""
 _FEW = 64
-"""Up to so many rows for a key in the leading column are looked at one by one."""
+"""Up to how many rows for a key in the leading column are looked at one by one."""
 
 Wanted = tuple[int, Ids]
 """A row group, and the places of the keys that it may have."""
@@ -166,7 +166,7 @@ def stored_facts(address: str, columns: Sequence[str]) -> Ids:
     with readable(address):
         system, path = place(address)
         table = pq.read_table(path, columns=list(columns), filesystem=system, use_threads=False)
-    facts = np.empty((table.num_rows, len(columns)), np.int64, order="F")  # whoever goes on takes column by column
+    facts = np.empty((table.num_rows, len(columns)), np.int64, order="F")  # it is read column by column
     for at, name in enumerate(columns):
         facts[:, at] = table.column(name).to_numpy()
     return facts

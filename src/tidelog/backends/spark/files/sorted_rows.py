@@ -30,7 +30,7 @@ from tidelog.backends.spark.values.ids import Ids
 from tidelog.state.far import sync
 
 ROW_GROUP = 1 << 13
-"""Rows of a row group: a look-up of one key decodes so many, and most of an update is decoding."""
+"""Rows of a row group: a look-up of one key decodes a whole group, and most of an update is decoding."""
 
 
 def sorted_facts(tables: Sequence[pa.Table], width: int) -> tuple[list[Ids], Array]:

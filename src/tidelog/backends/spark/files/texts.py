@@ -37,7 +37,7 @@ SCHEMA = pa.schema([("id", pa.int64()), ("text", pa.string())])
 TEXT_GROUP = 1 << 11
 """Rows of a row group: ids are hashes, so every text that is looked up is in another group, which is decoded whole."""
 SMALL, GATHERED = 100_000, 8
-"""So many generations of at most so many texts are put together by the driver."""
+"""Generations of at most SMALL texts are put together by the driver, up to GATHERED of them."""
 _KEY = ["id"]
 _TOLD = 1000
 """How many texts that clash a task names; those that are left are found when it runs again."""

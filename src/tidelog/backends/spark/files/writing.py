@@ -56,7 +56,7 @@ RECORD = (
 """The shape of records, as Spark writes it."""
 
 _FILES_AT_ONCE = 8
-"""So many tasks a shard write files at most: of a hundred small relations each file took a task of its own."""
+"""How many tasks a shard write files at most: of a hundred small relations each file took a task of its own."""
 _WRITTEN = 1 << 20
 """Rows that are handed to the writer of a file at once."""
 

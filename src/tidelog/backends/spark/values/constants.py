@@ -35,7 +35,7 @@ from tidelog.errors import LawError, PipelineError
 from tidelog.language.terms import Value
 
 _FEW = 256
-"""Up to so many new texts are named one by one."""
+"""Up to how many new texts are named one by one."""
 _OVERLAY = 20_000
 """How many texts wait on the driver before they are stored."""
 _SCHEMA = "id long, text string"

@@ -39,7 +39,7 @@ LEAST, GREATEST = -(2**61), 2**61 - 1
 
 @dataclass(frozen=True)
 class Naming:
-    """How constants get their ids: so many digits of the hash, and the typed texts that have other ids than that."""
+    """How constants get their ids: some digits of the hash, and the typed texts that have other ids than that."""
 
     digits: int = DIGITS
     moved: Mapping[str, int] = field(default_factory=dict)

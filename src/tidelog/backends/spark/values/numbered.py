@@ -36,7 +36,7 @@ NOTHING, TYPED, STRING, BOOL, FLOAT, WHOLE, UNSIGNED = (
 
 TEXTS = pa.schema([("k0", pa.int64()), ("text", pa.string())])
 _FEW = 256
-"""Up to so many texts are hashed one by one: no kernel is loaded for them."""
+"""Up to how many texts are hashed one by one: no kernel is loaded for them."""
 _SAMPLE = 1 << 10
 """Values that are looked at to guess whether they repeat."""
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)

@@ -1,7 +1,7 @@
 """Values that are no constants, on their way.
 
 What      : numbers that stand for such values in columns of ids, and the errors that they end in.
-Idea      : a task that meets one goes on, and whoever sees all of them refuses the update as a whole.
+Idea      : a task that meets one goes on, and the driver, which sees all of them, refuses the whole update.
 Invariant : no constant has one of these numbers: they are negative and tagged as bools.
 Never     : no session.
 """
