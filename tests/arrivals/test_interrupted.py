@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from random import Random
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ import tidelog as tl
 from tests.arrivals.scheduler import explicit, facts
 from tests.differential.engines import STRATEGIES
 from tests.differential.updates import draw_case
+from tidelog.arrivals import worker as worker_module
 from tidelog.arrivals.pending import PendingChange
 from tidelog.errors import TidelogError
 from tidelog.language.printer import print_program
@@ -87,3 +89,29 @@ def test_many_streams_in_which_something_goes_wrong(strategy: str) -> None:
     first = 3_000_000 + 10_000 * STRATEGIES.index(strategy)
     ends = [disturbed(first + number, strategy) for number in range(500)]
     assert sum(lost for lost, _ in ends) > 000
+
+
+def test_an_interrupt_while_the_worker_is_called_leaves_nobody_in_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before its thread has begun, or after: the update was not taken, nobody waits for it, and the next one is done by
+    one thread, however many were called.
+    """
+    engine = tl.Engine("b(x) :- a(x).")
+    begin = worker_module.begin_thread
+
+    def early(_: Thread) -> None:
+        raise Fault
+
+    def late(thread: Thread) -> None:
+        begin(thread)
+        raise Fault
+
+    for interrupted in (early, late, late):
+        monkeypatch.setattr(worker_module, "begin_thread", interrupted)
+        engine._worker._thread = None
+        with pytest.raises(Fault):
+            engine.submit(insert={"a": [(1,)]})
+    assert not engine._worker.line.open
+    monkeypatch.setattr(worker_module, "begin_thread", begin)
+    assert engine.submit(insert={"a": [(2,)]}).result().version == engine.settle() == 1
+    assert set(engine["b"]) == {(2,)}
+    engine.close()

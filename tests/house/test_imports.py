@@ -11,7 +11,7 @@ import pytest
 from tests.house.sources import Module, modules
 
 FLOORS = (
-    {"errors", "limits", "observe", "turns", "visible"},
+    {"beginning", "errors", "limits", "observe", "turns", "visible"},
     {"language"},
     {"analysis"},
     {"planning", "changes"},

@@ -35,8 +35,8 @@ class Line:
         """Those that wait or are worked on, by number."""
         self.is_closed = False
 
-    def add(self, submission: Submission, *, may_wait: bool) -> None:
-        """Stand in line, when there is room; within `changed`, which is released while waiting."""
+    def wait_for_room(self, submission: Submission, *, may_wait: bool) -> None:
+        """Wait until an update may stand in line; within `changed`, which is released meanwhile."""
         if not may_wait and not self._has_room(submission):
             raise UsageError.of(
                 "E818",
@@ -46,6 +46,9 @@ class Line:
         self.changed.wait_for(lambda: self.is_closed or self._has_room(submission))
         if self.is_closed:
             raise UsageError.of("E815", "the engine is closed", remedy="open its saved state, or make another one")
+
+    def add(self, submission: Submission) -> None:
+        """Stand in line; within `changed`, which is held since there was room."""
         submission.number = self.arrived
         self.waiting.append(submission)
         self.open[submission.number] = submission

@@ -28,6 +28,7 @@ from typing import NoReturn
 from tidelog.arrivals.line import Line
 from tidelog.arrivals.submission import MOST_STOPS, Submission
 from tidelog.attempt import Asked
+from tidelog.beginning import begin_thread
 from tidelog.changes.change import Change
 from tidelog.errors import ProgramError, UsageError
 from tidelog.maintenance.joining import Progress, StandAsideError, TurnBackError
@@ -235,13 +236,25 @@ class Worker:
     def submit(self, submission: Submission, *, may_wait: bool = True) -> None:
         """Let an update stand in line, and see to it that somebody works."""
         with self.line.changed:
-            self.line.add(submission, may_wait=may_wait and not self.is_me)
-            if self._thread is None or not self._thread.is_alive():  # which it is not in the child of a fork
-                self._thread = Thread(target=self._work, name="tidelog-submitted")
-                self._thread.start()
+            self.line.wait_for_room(submission, may_wait=may_wait and not self.is_me)
+            while not self._is_at_work:  # first, so that an interrupt leaves nobody in line for whom nobody works
+                begin_thread(Thread(target=self._work, name="tidelog-submitted"))
+                self.line.changed.wait_for(lambda: self._is_at_work, _LINGER)
+                self.line.wait_for_room(submission, may_wait=may_wait and not self.is_me)
+            self.line.add(submission)
+
+    @property
+    def _is_at_work(self) -> bool:
+        """Whether there is a thread that works; in the child of a fork it is not alive."""
+        return self._thread is not None and self._thread.is_alive()
 
     def _work(self) -> None:
         """The thread: group after group, until nothing comes for a while."""
+        with self.line.changed:
+            if self._is_at_work:  # who called this one was interrupted, and another was called
+                return
+            self._thread = current_thread()
+            self.line.changed.notify_all()
         try:
             while True:
                 group = self.line.next_group(merges=self._hall.merges())

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
 
+from tidelog.beginning import begin_thread
 from tidelog.changes.update import Update
 from tidelog.errors import UpdateError, expect
 
@@ -153,7 +154,7 @@ class _FromThread:
         self._slot: list[Update] = []
         self._ended = self._closed = False
         self._error: BaseException | None = None
-        threading.Thread(target=self._read, name="tidelog-look-ahead", daemon=True).start()
+        begin_thread(threading.Thread(target=self._read, name="tidelog-look-ahead", daemon=True))
 
     def take(self) -> Update | None:
         with self._changed:

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+from tidelog.beginning import begin_thread
 from tidelog.errors import PipelineError
 from tidelog.observe.metrics import Registry
 
@@ -30,8 +31,7 @@ def serve(registry: Registry, port: int | None) -> Iterator[int | None]:
     except OSError as error:
         reason = error.strerror or str(error)
         raise PipelineError.of("E731", f"port {port} cannot be used: {reason}", remedy="choose another port") from error
-    thread = Thread(target=server.serve_forever, name="tidelog-metrics", daemon=True)
-    thread.start()
+    begin_thread(Thread(target=server.serve_forever, name="tidelog-metrics", daemon=True))
     try:
         yield server.server_address[1]
     finally:

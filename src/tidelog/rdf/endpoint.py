@@ -18,6 +18,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
+from tidelog.beginning import begin_thread
 from tidelog.errors import TidelogError, UsageError
 from tidelog.rdf.evaluation_process import QueryLimits, evaluated
 from tidelog.rdf.mirror import Mirror
@@ -82,7 +83,7 @@ class Endpoint:
 
     def start(self) -> None:
         """Answer in the background."""
-        threading.Thread(target=self.serve, daemon=True).start()
+        begin_thread(threading.Thread(target=self.serve, daemon=True))
 
     def close(self) -> None:
         """Stop answering."""

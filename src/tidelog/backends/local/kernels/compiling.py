@@ -22,8 +22,8 @@ from typing import Any
 import numba
 from numba.core import event
 
-from tidelog.backends.local.kernels.beginning import begin
 from tidelog.backends.local.kernels.keeping import keep
+from tidelog.beginning import begin
 
 _EVENT = "numba:compile"
 _FEW = 3

@@ -29,7 +29,7 @@ from typing import Any
 
 import numpy as np
 
-from tidelog.backends.local.kernels.beginning import begin
+from tidelog.beginning import begin
 
 _LARGE = 1 << 12
 """Arrays of more rows than this are not interpreted: 4,096 rows take about 0.2 s to store."""

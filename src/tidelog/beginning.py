@@ -1,18 +1,20 @@
 """Threads that surely begin.
 
-What      : `begin` starts a thread and returns when it is at work.
+What      : `begin` starts a thread and returns when it is at work; `begin_thread` does so with one of the
+            standard library, which has a name and for which the process waits, unless it is a daemon.
 Idea      : an exception that is injected into a thread while it starts another may hit the new one before its first
             line, because CPython knows both by one number then. Python's own threads are waited for until they have
-            begun, and so for ever. Here a thread that does not begin in time is replaced.
+            begun, and so for ever. Here a thread that does not begin in time is replaced. One of Python's own is
+            started by a thread that nobody else knows.
 Invariant : the work is done by one thread, however slow another was to begin.
-Never     : nothing is waited for once the work has begun; the process does not wait for it when it ends.
+Never     : nothing is waited for once the work has begun; the process does not wait for what `begin` has started.
 """
 
 from __future__ import annotations
 
 import _thread
 from collections.abc import Callable
-from threading import Event
+from threading import Event, Thread
 
 _PATIENCE = 1.0
 """Seconds after which a thread that has not begun is given up; a busy machine takes a few milliseconds."""
@@ -34,3 +36,21 @@ def begin(work: Callable[[], None]) -> None:
     while not begun.is_set():
         _thread.start_new_thread(run, ())
         begun.wait(_PATIENCE)
+
+
+def begin_thread(thread: Thread) -> None:
+    """Start a thread; what hinders it (there may be too many) is raised here."""
+    done, failures = Event(), list[BaseException]()
+
+    def start() -> None:
+        try:
+            thread.start()
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            done.set()
+
+    begin(start)
+    done.wait()
+    if failures:
+        raise failures[0]
