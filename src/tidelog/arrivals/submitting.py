@@ -16,7 +16,7 @@ from typing import Any
 from tidelog.analysis.program_check import check
 from tidelog.arrivals.pending import PendingChange
 from tidelog.arrivals.submission import Submission, submitted
-from tidelog.arrivals.worker import Hall, Running, Worker
+from tidelog.arrivals.worker import Hall, Running, Tell, Worker
 from tidelog.attempt import Asked
 from tidelog.backends.backend import Backend
 from tidelog.changes.change import Change
@@ -33,7 +33,9 @@ from tidelog.maintenance.rule_book import RuleBook
 from tidelog.planning.views import Mark, View
 from tidelog.turns import Turns
 
-_DELETED, _INSERTED = View(Mark.WAS_EXPLICIT, Mark.EXPLICIT), View(Mark.EXPLICIT, Mark.WAS_EXPLICIT)
+_DELETED = View(Mark.WAS_EXPLICIT, Mark.EXPLICIT | Mark.TURNED)
+_INSERTED = View(Mark.EXPLICIT, Mark.WAS_EXPLICIT | Mark.TURNED)
+"""What the running transaction does to explicit facts; what an urgent update did, which it does not see, is TURNED."""
 
 
 class Submitting:
@@ -193,26 +195,35 @@ class Submitting:
 
         return self._turns.take(work)
 
-    def _interject(self, submission: Submission, progress: Progress) -> tuple[Change, bool] | None:
-        """Make a version of an urgent update of facts while a transaction is open, within its turn; None if it cannot.
+    def _interject(self, submission: Submission, progress: Progress, tell: Tell) -> bool:
+        """Make a version of an urgent update of facts while a transaction is open, within its turn; False if it cannot.
 
         The transaction goes on as it was, and catches up between two stages: what the urgent update does is done again
-        after what the transaction asks for, because it arrived later. With the change comes whether there is anything
-        to catch up with.
+        after what the transaction asks for, because it arrived later. It is told what became of the update, and whether
+        there is anything to catch up with. What fails while the transaction is set aside or put back is raised: it is
+        the transaction that has failed.
         """
         changed, read = self._book.schedule.reach(submission.relations)
         backend, used, kept = self._backend, changed | read, set[str]()
         is_apart = backend.is_apart(used) and not progress.has_visited(changed)
         if self._foresight.found is not None:
-            return None
+            return False
         if not is_apart:
             kept = changed & progress.uses()
             if not backend.can_make_way(used, kept):
-                return None
-        asked, program = submission.asked, self._book.program
-        with backend.beside(changed, read, kept):
-            change = self._turns.beside(lambda: self._transact(asked.insert, asked.delete, program, asked.inline))
-        return change, not is_apart
+                return False
+        asked, program, outcome = submission.asked, self._book.program, list[Change | Exception]()
+        try:
+            with backend.beside(changed, read, kept):
+                try:
+                    done = self._turns.beside(lambda: self._transact(asked.insert, asked.delete, program, asked.inline))
+                    outcome.append(done)
+                except Exception as error:  # its own, or a warning that the user's filter made an error
+                    outcome.append(error)
+        finally:
+            for one in outcome:
+                tell(one, not is_apart)
+        return True
 
     def _tidy(self, pause: Callable[[], None]) -> None:
         """Tidy what the last versions have left, unless look-ahead holds numbers of rows, which move."""

@@ -21,9 +21,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Thread, current_thread
 from time import perf_counter, sleep
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 from tidelog.arrivals.line import Line
 from tidelog.arrivals.submission import MOST_STOPS, Submission
@@ -39,6 +40,9 @@ _GRACE = 0.05
 _LINGER = 0.2
 """How many seconds the thread waits for more work. Making a thread costs about 50 us."""
 
+Tell: TypeAlias = Callable[[Change | Exception, bool], None]
+"""What became of an urgent update, and whether the running transaction has to catch up with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Hall:
@@ -46,9 +50,8 @@ class Hall:
 
     transact: Callable[[Sequence[tuple[Submission, bool]], Running | None], Change]
     """Make one version of updates, in order; those with True are done again, so that rules they remove may be gone."""
-    interject: Callable[[Submission, Progress], tuple[Change, bool] | None]
-    """Make a version of an urgent update in the middle of the running transaction, and say whether that one has to
-    catch up with it; None if it cannot be done here."""
+    interject: Callable[[Submission, Progress, Tell], bool]
+    """Make a version of an urgent update in the middle of the running transaction; False if it cannot be done here."""
     undone: Callable[[Submission], int]
     """How many of the operations in the running transaction an update undoes."""
     merges: Callable[[], bool]
@@ -120,16 +123,10 @@ class Running:
             raise StandAsideError.of("E408", "an urgent update goes first")
         self._is_taking_in = True
         try:
-            passed = self._hall.interject(urgent, self._progress)
-        except Exception as error:  # its own, or a warning that the user's filter made an error
-            self._waits_since = 0.0
-            self._line.end_first(urgent)
-            urgent.future.set_exception(error)
-            return
+            is_done = self._hall.interject(urgent, self._progress, partial(self._end, urgent))
         finally:
             self._is_taking_in = False
-        if passed is not None:
-            self._has_passed(urgent, *passed)
+        if is_done:
             self._beside, self._waits_since = self._beside + perf_counter() - now, 0.0
             return
         self._waits_since = self._waits_since or now
@@ -146,8 +143,12 @@ class Running:
         log(__name__).debug("update %d turns back for urgent update %d", self.group[0].number, urgent.number)
         raise TurnBackError.of("E408", "an urgent update goes first")
 
-    def _has_passed(self, urgent: Submission, change: Change, must_catch_up: bool) -> None:
-        """An urgent update is visible; it arrived later than this transaction, and has the last word."""
+    def _end(self, urgent: Submission, outcome: Change | Exception, must_catch_up: bool) -> None:
+        """An urgent update is refused, or visible; it arrived later than this transaction, and has the last word."""
+        if isinstance(outcome, Exception):
+            self._line.end_first(urgent)
+            urgent.future.set_exception(outcome)
+            return
         if must_catch_up or self._passed:  # in their order: a later one may undo what an earlier one has brought
             self._passed.append(urgent)
         for one in self.group:
@@ -155,7 +156,7 @@ class Running:
             one.times_overtaken += 1
         self._line.overtake(urgent)
         self._line.end_first(urgent)
-        urgent.future.set_result(change)
+        urgent.future.set_result(outcome)
 
     def give_way(self) -> None:
         """Between two stages: if this transaction has turned back for an urgent update, let it pass."""
@@ -207,8 +208,8 @@ class Running:
         return self._join(_joins)
 
     def _join(self, joins: Callable[[Submission], bool]) -> list[Asked]:
+        self._is_taking_in = True  # until the transaction begins again
         joined = self._line.pop_while(joins)
-        self._is_taking_in = bool(joined)
         self.group.extend(joined)
         undone, self._undone = self._undone, 0
         self._size = max(1, self._size + sum(one.size for one in joined) - 2 * undone)

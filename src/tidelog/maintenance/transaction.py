@@ -173,7 +173,9 @@ class _Run(Generic[F]):
         """Between stages: what has passed is made up for, then what is due is taken in, and what reaches no visited
         stage.
         """
-        self._catch_up()
+        if self.joining is not None and self.joining.has_passed:
+            self._catch_up()
+            self.joining.begin(self)
         if self.joining is not None and self.joining.is_due:
             self._take_in(self.joining.opposite())
         if self.joining is not None and self.joining.has_come:
@@ -208,7 +210,7 @@ class _Run(Generic[F]):
             if interrupted is not None:
                 self._go_back(set(), interrupted)
                 interrupted = None
-            self._catch_up()
+            self._catch_up()  # and go on taking in
         changed = self.explicit.in_turn(steps)
         if changed or interrupted is not None:
             self._go_back(changed, interrupted)
@@ -240,7 +242,6 @@ class _Run(Generic[F]):
             self._changed(relation)
         self.waiting = [number for number in self.waiting if number not in self.visited]
         heapify(self.waiting)
-        self.joining.begin(self)
 
     def pass_on(self, visited: set[int]) -> None:
         """Derived relations of stages that were not visited change as they did in the last version."""

@@ -75,7 +75,6 @@ class Groups:
 
     def forget(self, relations: Iterable[str] | None = None) -> None:
         """Forget the ledgers of some rules, known by their relations, or of all."""
-        self.is_regrouping = False  # a stage that goes back to its old version comes by here
         for name in list(self._ledgers) if relations is None else self._ledgers.keys() & set(relations):
             self.nbytes -= sum(one.nbytes for one in self._ledgers.pop(name).values())
 
@@ -86,11 +85,11 @@ class Groups:
     @contextmanager
     def beside(self) -> Iterator[None]:
         """Let another transaction end by itself."""
-        changed, self._changed = self._changed, []
+        changed, is_regrouping, self._changed = self._changed, self.is_regrouping, []
         try:
             yield
         finally:
-            self._changed = changed
+            self._changed, self.is_regrouping = changed, is_regrouping
 
     def claims(self) -> Iterator[tuple[str, Array]]:
         """Between transactions: the facts that the ledgers of each rule stand for, as rows, to be checked."""
@@ -125,11 +124,13 @@ class Groups:
         come, gone, groups = [], [], 0
         for part in filter(len, _parts(body, changed, rule.group, self._pause)):
             self.is_regrouping = True
-            inserted, deleted, touched = self._regroup(rule, part, body, (result, lacking), against, keeps)
+            try:
+                inserted, deleted, touched = self._regroup(rule, part, body, (result, lacking), against, keeps)
+            finally:
+                self.is_regrouping = False
             come.append(inserted)
             gone.append(deleted)
             groups += touched
-            self.is_regrouping = False
             self._pause()
         return union(come, disjoint=True), union(gone, disjoint=True), groups
 

@@ -79,8 +79,8 @@ class Catalogue:
         used = changed | read
         aside = [relation for relation in self._opened if relation.name in used]
         opened = [relation for relation in self._opened if relation.name not in used]
+        marks = {relation.name: relation.set_aside() for relation in aside}  # what fails here ends this transaction
         self._opened.clear()
-        marks = {relation.name: relation.set_aside() for relation in aside}
         made = self._made() if self.has_new else {}
         for name in made:
             del self.relations[name]

@@ -267,13 +267,13 @@ class Relation(Arrays):
         `changed` are the rows that it has marked, and their marks before it ended.
         """
         rows, before = changed
+        own, marks = (kept.rows, kept.marks) if kept is not None else (rows[:0], before[:0])
+        self.epoch += 1
         with self.latch:
             after = self.marks.take(rows)
-            if kept is not None:
-                self.resume(kept)
-            self._reserve_journal(len(rows))
+            self._reserve_journal(len(own) + len(rows))  # before anything is changed: memory may be short
             self._has_bare_rows = self.is_turned = True
-            relation_kernels.turn_rows(rows, before, after, self.marks, self._counters, self._journal)
+            relation_kernels.turn_rows(own, marks, rows, before, after, self.marks, self._counters, self._journal)
 
     def straighten(self) -> None:
         """OLD is the last version again, whatever has passed."""

@@ -215,12 +215,19 @@ def resume_rows(rows: Array, kept: Array, marks: Array, counters: Array, journal
 
 
 @compiled
-def turn_rows(rows: Array, before: Array, after: Array, marks: Array, counters: Array, journal: Array) -> None:
+def turn_rows(
+    own: Array, kept: Array, rows: Array, before: Array, after: Array, marks: Array, counters: Array, journal: Array
+) -> None:
     """Let an open transaction go on as before, although rows were changed by another one, which has ended.
 
-    `before` and `after` are the marks of the rows before the other one ended and after it. Rows that the open one has
-    not marked get back what they were; where the last version is other than OLD says they are TURNED.
+    The open one has marked its `own` rows, with the marks `kept`. `before` and `after` are the marks of `rows` before
+    the other one ended and after it. Rows that the open one has not marked get back what they were; where the last
+    version is other than OLD says they are TURNED. All in one call, because in between a rollback would be wrong.
     """
+    for i in range(own.shape[0]):
+        marks[own[i]] = kept[i]
+        journal[i] = own[i]
+    counters[JOURNALLED] = own.shape[0]
     for i in range(rows.shape[0]):
         found = marks[rows[i]]
         if not found & TOUCHED:
