@@ -392,8 +392,8 @@ class LocalStore:
 
     def _collector(self, found: dict[str, list[Array]], heads: View, add: Mark) -> Sink:
         def collect(rule: LoweredRule, table: Array) -> None:
-            rows = self.relation(rule.head.relation, len(rule.head.terms)).store(table, heads, add)
-            if len(rows):
+            relation = self.relation(rule.head.relation, len(rule.head.terms))
+            for rows in self.catalogue.stored(relation, table, heads, add):
                 found.setdefault(rule.head.relation, []).append(rows)
 
         return collect

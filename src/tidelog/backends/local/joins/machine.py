@@ -41,8 +41,8 @@ FAILS, HOLDS, IS_STUCK = 0, 1, 2
 BIND, CHECK = 0, 1
 POSITION, DEPTH, EMITTED, ENTERING, LOOKED, EVERY = 0, 1, 2, 3, 4, 5
 START = (0, -1, 0, 0, 0, 0)
-FUEL, UNLIMITED = 1 << 19, 1 << 62
-"""How many candidates a run looks at before it stops, which takes 1 to 15 ms, and the limit of matches that means "no
+FUEL, UNLIMITED = 1 << 18, 1 << 62
+"""How many candidates a run looks at before it stops, which takes 0.5 to 10 ms, and the limit of matches that means "no
 limit"."""
 
 _WORD = np.int64(0xFFFFFFFF)

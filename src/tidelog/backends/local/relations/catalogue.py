@@ -16,8 +16,9 @@ from threading import RLock
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.backends.local.relations.relation import Relation
-from tidelog.backends.local.relations.steps import Pause, pieces
+from tidelog.backends.local.relations.steps import STORED, Pause, pieces
 from tidelog.errors import UpdateError
+from tidelog.planning.views import Mark, View
 
 
 class Catalogue:
@@ -53,6 +54,13 @@ class Catalogue:
     def pieces(self, rows: Array, *, shared: bool = False) -> Iterable[Array]:
         """Rows in steps, with pauses between them; in longer ones if what is done with them is `shared`."""
         return pieces(rows, self.pause, self.workers if shared else ALONE)
+
+    def stored(self, relation: Relation, table: Array, view: View, add: Mark) -> Iterator[Array]:
+        """Store rows in steps; those in the view, with the marks."""
+        for some in pieces(table, self.pause, self.workers, STORED):
+            rows = relation.store(some, view, add)
+            if len(rows):
+                yield rows
 
     def opened(self, relations: Set[str]) -> list[str]:
         """Those of the relations of which the transaction may have stored or marked facts, in the order of names."""

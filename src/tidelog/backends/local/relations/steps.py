@@ -28,6 +28,8 @@ from tidelog.backends.local.kernels.workers import ALONE, Workers
 STEP = 1 << 16
 """How many rows a step takes: to enter one into a table that is larger than the cache takes about 30 ns, to find its
 group up to 150 ns; so 2 to 10 ms."""
+STORED = 1 << 15
+"""How many rows are stored in a step, which may be new: each touches memory in several places for the first time."""
 COPIED = 1 << 18
 """How many are copied or filled in a step, at 4 to 8 bytes each: 1 ms, if the memory is touched for the first time; on
 a machine that is short of memory 25 ms were seen."""
@@ -104,17 +106,17 @@ def ranges(size: int, step: int = 0, workers: Workers = ALONE) -> Iterator[tuple
         yield start, min(start + step, size)
 
 
-def pieces(rows: Array, pause: Callable[[], None], workers: Workers = ALONE) -> Iterable[Array]:
+def pieces(rows: Array, pause: Callable[[], None], workers: Workers = ALONE, step: int = STEP) -> Iterable[Array]:
     """Some rows, cut into steps, with pauses between them; into as large ones as the workers share, if they do."""
-    return (rows,) if len(rows) <= STEP else _pieces(rows, pause, workers)
+    return (rows,) if len(rows) <= step else _pieces(rows, pause, workers, step)
 
 
-def _pieces(rows: Array, pause: Callable[[], None], workers: Workers) -> Iterator[Array]:
+def _pieces(rows: Array, pause: Callable[[], None], workers: Workers, step: int) -> Iterator[Array]:
     start = 0
     while start < len(rows):
         if start:
             pause()
-        stop = start + (workers.least if workers.takes(len(rows) - start) else STEP)
+        stop = start + (workers.least if workers.takes(len(rows) - start) else step)
         yield rows[start:stop]
         start = stop
 
