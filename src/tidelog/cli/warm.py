@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ _STRATEGIES = ("recompute", "dred", "bf", "dred-mark", "bf-mark", "counting", "c
 _MANY = 6000
 _LARGE = 600
 _SHARED = 40_000
+_STEPS = 80
 
 
 def register(subparsers: Subparsers) -> None:
@@ -75,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
             _use(strategy)
         _use_bits()
         _use_threads()
+        _use_arrivals()
         _use_files()
     if compiled and sys.stderr.isatty():
         print(file=sys.stderr)
@@ -166,6 +169,25 @@ def _use_threads() -> None:
     edges = [(number, number + 1) for number in range(_SHARED)]
     engine.apply(insert={"e": edges})
     engine.apply(delete={"e": edges[: _SHARED // 2]})
+
+
+def _use_arrivals() -> None:
+    """Urgent updates that pass bulk work, at some of its steps."""
+    from tidelog.engine import Engine
+
+    engine, steps = Engine(_PAIRS + "out(x) :- loop(x, x), !node(x, _).", strategy="dred"), count()
+    facts = _facts(60)
+    engine.apply(insert=facts)
+
+    def watch(_: int) -> None:
+        step = next(steps)
+        if step % 8 == 0 and step <= _STEPS:
+            engine.submit(insert={"edge": [(1000 + step, 1001 + step)]}, urgent=True)
+
+    engine.watcher = watch
+    engine.submit(delete={"edge": facts["edge"][:30]}).result()
+    engine.watcher = None
+    engine.settle()
 
 
 def _facts(count: int) -> dict[str, Any]:
