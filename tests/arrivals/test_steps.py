@@ -18,9 +18,9 @@ from tests.differential.engines import STRATEGIES
 from tests.sharing import sharing
 from tidelog.backends.local import backend as backend_module
 from tidelog.backends.local.beside import is_apart
-from tidelog.backends.local.joins import aggregates, machine
+from tidelog.backends.local.joins import aggregates, machine, under_budget
+from tidelog.backends.local.relations import catalogue, room, steps
 from tidelog.backends.local.relations import relation as relation_module
-from tidelog.backends.local.relations import room, steps
 from tidelog.maintenance.joining import StandAsideError
 from tidelog.maintenance.versions import NEW_VERSION
 from tidelog.planning.plan import Driver
@@ -33,6 +33,8 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "COPIED", 5)
     monkeypatch.setattr(steps, "COPIED", 5)
     monkeypatch.setattr(relation_module, "_SELECTED", 4)
+    monkeypatch.setattr(catalogue, "STORED", 2)
+    monkeypatch.setattr(under_budget, "_LONG", 2)
     monkeypatch.setattr(aggregates, "_PART", 2)
     monkeypatch.setattr(backend_module, "_PART", 2)
     monkeypatch.setattr(backend_module, "_RUN", 2)

@@ -106,8 +106,9 @@ def ranges(size: int, step: int = 0, workers: Workers = ALONE) -> Iterator[tuple
         yield start, min(start + step, size)
 
 
-def pieces(rows: Array, pause: Callable[[], None], workers: Workers = ALONE, step: int = STEP) -> Iterable[Array]:
+def pieces(rows: Array, pause: Callable[[], None], workers: Workers = ALONE, step: int = 0) -> Iterable[Array]:
     """Some rows, cut into steps, with pauses between them; into as large ones as the workers share, if they do."""
+    step = step or STEP
     return (rows,) if len(rows) <= step else _pieces(rows, pause, workers, step)
 
 
