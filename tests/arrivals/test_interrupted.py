@@ -105,12 +105,12 @@ def test_an_interrupt_while_the_worker_is_called_leaves_nobody_in_line(monkeypat
         begin(thread)
         raise Fault
 
-    for interrupted in (early, late, late):
-        monkeypatch.setattr(worker_module, "begin_thread", interrupted)
-        engine._worker._thread = None
-        with pytest.raises(Fault):
-            engine.submit(insert={"a": [(1,)]})
-    assert not engine._worker.line.open
+    with engine._worker.line.changed:  # so that none of the threads is at work before all were called
+        for interrupted in (early, late, late):
+            monkeypatch.setattr(worker_module, "begin_thread", interrupted)
+            with pytest.raises(Fault):
+                engine.submit(insert={"a": [(1,)]})
+        assert not engine._worker.line.open
     monkeypatch.setattr(worker_module, "begin_thread", begin)
     assert engine.submit(insert={"a": [(2,)]}).result().version == engine.settle() == 1
     assert set(engine["b"]) == {(2,)}
