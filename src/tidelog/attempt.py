@@ -187,12 +187,15 @@ class Attempt:
         """Copy what came and went, in steps: updates may still join. What a save has to know holds our own relations,
         too, and what became explicit and ceased to be.
         """
+        described.withdrawn = FactTables(self._frozen(outcome.withdrawn, budget, ours=False))
+        if not described.keeps:
+            described.inserted = FactTables(self._frozen(outcome.inserted, budget, ours=False))
+            described.deleted = FactTables(self._frozen(outcome.deleted, budget, ours=False))
+            return
         inserted, deleted = self._frozen(outcome.inserted, budget), self._frozen(outcome.deleted, budget)
         described.inserted, described.deleted = _of_users(inserted), _of_users(deleted)
-        described.withdrawn = _of_users(self._frozen(outcome.withdrawn, budget))
-        if described.keeps:
-            come, gone = described.asked or (outcome.asserted, outcome.ceased)
-            described.kept = inserted, deleted, self._frozen(come, budget), self._frozen(gone, budget)
+        come, gone = described.asked or (outcome.asserted, outcome.ceased)
+        described.kept = inserted, deleted, self._frozen(come, budget), self._frozen(gone, budget)
 
     def _interned(self, facts: Sources) -> dict[str, Any]:
         given = {name: (source, self.after.types(name), self.arity(name)) for name, source in facts.items()}
@@ -219,11 +222,11 @@ class Attempt:
         """What several later updates delete and insert."""
         return map(self._step, several)
 
-    def _frozen(self, facts: Mapping[str, Any], budget: Budget) -> Frozen:
-        """Facts by relation, for good."""
+    def _frozen(self, facts: Mapping[str, Any], budget: Budget, *, ours: bool = True) -> Frozen:
+        """Facts by relation, for good; those of our own relations, too, or not."""
         found = {}
         for name, some in facts.items():
-            if some:
+            if some and (ours or not is_hidden(name)):
                 found[name] = self.backend.freeze(name, some)
                 if len(some) > _MANY:
                     budget.ask_time()

@@ -29,6 +29,7 @@ class Reason(StrEnum):
     MOSTLY_GONE = "most of it is in doubt"
     FEW_PROOFS = "few derivations per fact"
     MANY_PROOFS = "many derivations per fact"
+    ONE_PROOF = "every fact has one derivation"
     NO_RECURSION = "no recursion"
     UNTRIED = "not tried before"
     CHEAPEST = "the cheapest so far"

@@ -30,6 +30,7 @@ from tidelog.maintenance.bf import BackwardForward
 from tidelog.maintenance.costs import INFINITE, Memory, Meter, TooDearError, magnitude, per_round
 from tidelog.maintenance.counting import Counting
 from tidelog.maintenance.dred import DRed
+from tidelog.maintenance.exchange import exchange
 from tidelog.maintenance.joining import go_back
 from tidelog.maintenance.prices import Prices
 from tidelog.maintenance.recompute import Recompute
@@ -99,10 +100,18 @@ class Auto(Strategy):
         if memory is None:
             memory = self._memory[relations] = Memory(facts, facts)
         memory.meet(facts, is_counted=is_counted)
-        choice = _Choice(task, memory)
-        if is_counted and choice.count():
+        choice = _Choice(task, memory) if is_counted else None
+        if choice is not None and choice.count():
             return
         store.stop_counting(relations)  # also what was counted when components were other ones
+        exchanged = exchange(task) if task.deleted else None  # nothing is cheaper
+        if exchanged is not None:
+            come, gone = exchanged
+            memory.followed(come - gone)
+            chosen = StrategyChoice(task.stage.name, "exchange", Reason.ONE_PROOF, facts, come + gone)
+            task.counters.choices.append(chosen)
+            return
+        choice = choice or _Choice(task, memory)
         if task.loses:
             choice.delete()
         else:

@@ -16,6 +16,7 @@ from functools import cached_property
 from itertools import filterfalse
 
 from tidelog.language.terms import Atom, Negation, Rule
+from tidelog.planning.exchanges import Exchange, exchanges
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage, is_hidden
 from tidelog.planning.rewrites import wired
 from tidelog.planning.value_steps import ValueSteps, value_steps
@@ -80,13 +81,18 @@ class Scheduled:
         stage = wired(self.stage)
         return self if stage is self.stage else Scheduled.of(stage)
 
+    @cached_property
+    def exchanges(self) -> Mapping[str, Exchange]:
+        """The relations of which a change exchanges facts of the stage, one for one."""
+        return exchanges(self.stage)
+
     @property
     def forms(self) -> tuple[Stage, ...]:
         """The stages for which a store may keep plans: the stage, parts of it, and the wired one if it was needed."""
         made = self.__dict__.get("wired", self)
         return (self.stage, self.grounded, self.recurring, *(() if made is self else (made.stage,)))
 
-    @property
+    @cached_property
     def reads(self) -> frozenset[str]:
         """The relations below that the stage reads."""
         return self.positive | self.negated

@@ -52,6 +52,8 @@ class Task(Generic[F]):
     removed: Sequence[LoweredRule] = ()
     looked_ahead: frozenset[str] = frozenset()
     """Relations without rules that look-ahead has seen: their deleted CANDIDATEs are accounted for in `foreseen`."""
+    replaced: Set[str] = frozenset()
+    """Relations of aggregates of which every group that lost its value has another one."""
     cut_off: Callable[[int], None] = field(default=_no_cut_off)
     """Asked before every round with the number of driving facts; raises when the attempt's allowance is spent."""
 

@@ -98,6 +98,7 @@ class _Run(Generic[F]):
         self.waiting: list[int] = []
         self.visited: list[int] = []
         self.visiting: int | None = None
+        self.replaced: set[str] = set()
         self.within: set[int] | None = None
         """The only stages to be visited, if not all."""
 
@@ -284,6 +285,7 @@ class _Run(Generic[F]):
     def _forget(self, relation: str) -> None:
         self.outcome.inserted.pop(relation, None)
         self.outcome.deleted.pop(relation, None)
+        self.replaced.discard(relation)
 
     def _visit(self, scheduled: Scheduled) -> None:
         stage = scheduled.stage
@@ -317,6 +319,7 @@ class _Run(Generic[F]):
             withdrawn=store.union([facts for relation, facts in self.withdrawn.items() if relation in relations]),
             asserted=store.union([facts for relation, facts in self.asserted.items() if relation in relations]),
             foreseen=store.nothing(),
+            replaced=self.replaced,
         )
         if self.foreseen is not None:
             task.foreseen, task.looked_ahead = store.of(self.foreseen.heads, relations), self.foreseen.relations
@@ -338,7 +341,8 @@ class _Run(Generic[F]):
             parts = [facts[body] for facts in (known.inserted, known.deleted) if body in facts]
         else:
             parts = [store.touched([body], view) for view in (INSERTED, DELETED)]
-        insert, delete = store.regroup(group, store.union(parts, disjoint=True), "group")
+        changed = store.union(parts, disjoint=True)
+        insert, delete = store.regroup(group, changed, "group")
         store.mark(insert, add=Mark.NOW)
         store.mark(delete, remove=Mark.NOW)
         if self.bulk is not None or store.of(insert, [group.lacking]) or store.of(delete, [group.lacking]):
@@ -346,6 +350,8 @@ class _Run(Generic[F]):
             self._changed(group.lacking)
         else:
             self._note(group.relation, insert, delete)
+            if len(changed) == 1 and insert and delete:  # of one group
+                self.replaced.add(group.relation)
 
     def _changed(self, relation: str) -> None:
         """Note a relation's net change as its marks tell it."""
