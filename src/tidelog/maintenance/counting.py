@@ -42,6 +42,7 @@ from tidelog.maintenance.versions import GAINED, GAINED_ABOVE, LOST, NEW_VERSION
 from tidelog.planning.views import NOW, Mark, View
 
 PHASE = "count"
+_DRIVING = Mark.NOW | Mark.DELTA
 
 
 class Counting(Strategy):
@@ -101,24 +102,24 @@ class Counting(Strategy):
         if not leaving and not entering:
             return store.nothing()
         task.round()
-        lost = self._follow(task, store.union([leaving, store.restrict(entering, NOW)]), -1)
+        moving = store.union([leaving, store.restrict(entering, NOW)])
+        store.mark(moving, add=Mark.DELTA)
+        lost = self._follow(task, moving, -1)
         store.rank(leaving, None)
-        store.mark(leaving, remove=Mark.NOW)
+        store.mark(leaving, remove=_DRIVING)
         store.rank(entering, number)
-        store.mark(entering, add=Mark.NOW)
+        store.mark(entering, add=_DRIVING)
         gained = self._follow(task, entering, +1)
+        store.mark(entering, remove=Mark.DELTA)
         task.counters.add("moved", len(leaving) + len(entering))
         return store.union([later, leaving, lost, gained])
 
     def _follow(self, task: Task[F], moving: F, sign: int) -> F:
-        """Count the instances that contain a moving fact."""
+        """Count the instances that contain a moving fact, which is DELTA."""
         store = task.store
         if not moving or not task.stage.is_recursive:
             return store.nothing()
-        store.mark(moving, add=Mark.DELTA)
-        heads = store.count(task.stage, moving, store.nothing(), GAINED_ABOVE, sign, PHASE)
-        store.mark(moving, remove=Mark.DELTA)
-        return heads
+        return store.count(task.stage, moving, store.nothing(), GAINED_ABOVE, sign, PHASE)
 
 
 def _is_first(task: Task[F]) -> bool:

@@ -254,7 +254,8 @@ class Store(Protocol[F]):
     def count(self, stage: Stage, driving: F, blocking: F, matching: Matching, sign: int, phase: str) -> F:
         """As `derive`, but adds `sign` to the head's count in the instance's round, per instance; the heads touched.
 
-        Every head counts, whatever its marks; ranks are read as they are now.
+        Every head counts, whatever its marks; ranks are read as they are now. Heads whose first round cannot have
+        changed by this may be left out.
         """
 
     def count_all(self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, sign: int, phase: str) -> F:

@@ -20,7 +20,6 @@ from tidelog.backends.local.joins import calls
 from tidelog.backends.local.joins.aggregates import Groups
 from tidelog.backends.local.joins.best_first import BestFirst
 from tidelog.backends.local.joins.bundle import MOST_DRIVING
-from tidelog.backends.local.joins.executable import Executable
 from tidelog.backends.local.joins.preparation import Preparation
 from tidelog.backends.local.joins.runner import Runner, Sink
 from tidelog.backends.local.joins.sweep import sweep
@@ -325,7 +324,7 @@ class LocalStore:
             calls.announce_driven(self._supply, self._preparation(stage), self.relations, driving, blocking, matching)
         prepared, scratch = self._preparation(stage), self.runner.scratch
         runs = calls.driven(prepared, self.relations, driving, blocking, matching, self.ask_budget, scratch)
-        return union([self._count(stage, executable, rows, sign, phase) for executable, rows in runs])
+        return self.runner.count_heads(runs, self.relation, self.counted, sign, phase)
 
     def count_all(
         self, stage: Stage, rules: Sequence[LoweredRule], matching: Matching, sign: int, phase: str
@@ -333,14 +332,8 @@ class LocalStore:
         """As `evaluate`, but counting."""
         if self._supply.is_partial:
             calls.announce_all(self._supply, self._preparation(stage), rules, matching)
-        runs = self._preparation(stage).from_nothing(rules, matching)
-        return union([self._count(stage, executable, None, sign, phase) for executable in runs])
-
-    def _count(self, stage: Stage, executable: Executable, rows: Array | None, sign: int, phase: str) -> LocalFacts:
-        head = executable.plan.rule.head
-        heads = self.relation(head.relation, len(head.terms))
-        counts = self.runner.count(stage.relations, executable, rows, heads, self.counted, sign, phase)
-        return union(LocalFacts({head.relation: facts}) for facts in counts)
+        runs = ((executable, None) for executable in self._preparation(stage).from_nothing(rules, matching))
+        return self.runner.count_heads(runs, self.relation, self.counted, sign, phase)
 
     def due(self, facts: LocalFacts) -> tuple[int, LocalFacts, LocalFacts, LocalFacts]:
         """The facts that have to leave or enter the least round in which one has to; see the protocol."""

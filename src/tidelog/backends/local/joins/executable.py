@@ -13,6 +13,7 @@ Registers: 0 is the position of the driving row, then the slots, then the rows m
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -44,7 +45,7 @@ from tidelog.planning.plan import (
 )  # fmt: skip
 from tidelog.planning.views import Matching, View
 
-CHUNK = 1 << 16
+CHUNK, _LEAST_ROOM = 1 << 16, 1 << 12
 
 
 class Executable:
@@ -136,17 +137,26 @@ class Executable:
         rows = [1 + self.plan.slots + join for join in joins]
         return self._chunks(driving, np.array([0, *rows]), limit if len(self._segments) == 1 else machine.UNLIMITED)
 
-    def instances(self, driving: Array, joins: Sequence[int]) -> Iterator[tuple[Array, Array]]:
-        """For each instance its head; and the position of its driving row with the rows matched by the given joins."""
-        rows = [0, *(1 + self.plan.slots + join for join in joins)]
+    @cached_property
+    def at_home(self) -> list[str]:
+        """The relations of the stage's own that are joined, in the order of the joins."""
+        return [join.relation for join in self.joins if join.relation in self.own]
+
+    @cached_property
+    def _of_instances(self) -> Array:
+        """The registers of the driving row, of the rows of the stage's own that are joined, and of a plain head."""
+        rows = [1 + self.plan.slots + at for at, join in enumerate(self.joins) if join.relation in self.own]
+        return np.array([0, *rows, *(self._head if self._head_is_plain else ())], np.int64)
+
+    def instances(self, driving: Array) -> Iterator[tuple[Array, Array]]:
+        """For each instance its head; and a table that begins with its driving row and the rows of joins `at_home`."""
         if self._head_is_plain:
-            head = len(self._head)
-            for table in self._chunks(driving, np.array([*self._head, *rows]), machine.UNLIMITED):
-                yield np.ascontiguousarray(table[:, :head]), table[:, head:]
+            for table in self._chunks(driving, self._of_instances, machine.UNLIMITED):
+                yield np.ascontiguousarray(table[:, 1 + len(self.at_home) :]), table
             return
         for table in self._chunks(driving, np.arange(self._width), machine.UNLIMITED):
             heads, has_values = self._computed_head(table)
-            yield heads, table[:, rows][has_values]
+            yield heads, np.ascontiguousarray(table[has_values][:, self._of_instances])
 
     # -- running ---------------------------------------------------------------------------------------------------
 
@@ -176,7 +186,7 @@ class Executable:
         self, segment: Segment, driving: Array, chosen: Array, limit: int, *, every: bool = True
     ) -> Iterator[Array]:
         one = self._pass(segment, driving, chosen, limit, every=every)
-        room = min(CHUNK, max(256, 4 * len(driving)))
+        room = min(CHUNK, max(_LEAST_ROOM, 4 * len(driving)))
         while not one.is_done:
             self._refresh(segment)
             yield one.fill(np.empty((room, len(chosen)), np.int32))

@@ -9,7 +9,7 @@ Never     : no facts are stored here, and no plan is chosen.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
@@ -22,8 +22,10 @@ from tidelog.backends.local.joins.under_budget import under_budget
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.backends.local.relations.counted_stages import Counted
+from tidelog.backends.local.relations.derivation_counts import raise_rounds
 from tidelog.backends.local.relations.facts import LocalFacts, distinct, gather
 from tidelog.backends.local.relations.relation import Relation
+from tidelog.backends.local.relations.steps import joined
 from tidelog.planning.lowered import LoweredRule
 from tidelog.planning.plan import Driver
 from tidelog.planning.views import ANY, NO_MARKS, Mark, Matching, View
@@ -185,9 +187,24 @@ class Runner:
                 found.setdefault(name, []).append(rows)
         return counts
 
-    def count(
+    def count_heads(
         self,
-        own: Collection[str],
+        runs: Iterable[tuple[Executable, Array | None]],
+        relation_of: Callable[[str, int], Relation],
+        counted: Counted,
+        sign: int,
+        phase: str,
+    ) -> LocalFacts:
+        """Count the instances of executables, each with its driving facts; the heads that may be due then."""
+        found: dict[str, list[Array]] = {}
+        for executable, rows in runs:
+            head = executable.plan.rule.head
+            heads = relation_of(head.relation, len(head.terms))
+            found.setdefault(head.relation, []).extend(self._count(executable, rows, heads, counted, sign, phase))
+        return LocalFacts({name: distinct(joined(parts)) for name, parts in found.items() if parts})
+
+    def _count(
+        self,
         executable: Executable,
         rows: Array | None,
         heads: Relation,
@@ -195,28 +212,28 @@ class Runner:
         sign: int,
         phase: str,
     ) -> Iterator[Array]:
-        """Add `sign` to the count of every instance's head in the instance's round; the heads, a chunk at a time.
+        """Add `sign` to the count of every instance's head in the instance's round; the heads that may be due then.
 
-        `rows` are the numbers of the driving facts, None without a driver; `own` are the relations of the stage.
+        `rows` are the numbers of the driving facts, None without a driver.
         """
         rule, relation = executable.plan.rule, executable.plan.relation
-        at_home = [at for at, join in enumerate(executable.joins) if join.relation in own]
-        driving = NO_DRIVER if rows is None else self._relations[relation or ""].rows.take(rows, axis=0)
-        for table, body in under_budget(self.ask_budget, executable.instances(driving, at_home)):
+        joined = [self._relations[name] for name in executable.at_home]
+        driving, ranks = NO_DRIVER, None
+        if rows is not None and relation is not None:
+            driving = self._relations[relation].rows.take(rows, axis=0)
+            if relation in executable.own:
+                ranks = counted.of(self._relations[relation]).ranks(rows)
+        for table, body in under_budget(self.ask_budget, executable.instances(driving)):
             if not len(table):
                 continue
             facts = heads.store(with_columns(table), ANY, NO_MARKS)
-            rounds = np.zeros(len(facts), np.int64)
-            for column, at in enumerate(at_home, start=1):
-                joined = self._relations[executable.joins[at].relation]
-                np.maximum(rounds, counted.of(joined).ranks(body[:, column]), out=rounds)
-            if rows is not None and relation is not None and relation in own:
-                ranks = counted.of(self._relations[relation]).ranks(rows.take(body[:, 0]))
-                np.maximum(rounds, ranks, out=rounds)
-            rounds += 1
+            rounds = np.ones(len(facts), np.int32)
+            if ranks is not None:
+                raise_rounds(body, 0, ranks, rounds)
+            for column, one in enumerate(joined, start=1):
+                raise_rounds(body, column, counted.of(one).ranks(), rounds)
             self.derivations[rule.key, phase] += len(facts)
-            counted.add(heads, facts, rounds, sign)
-            yield distinct(facts)
+            yield counted.add(heads, facts, rounds, sign)
 
 
 def with_columns(table: Array) -> Array:

@@ -77,9 +77,11 @@ class Counted:
             found.follow()
         return found
 
-    def add(self, relation: Relation, facts: Array, rounds: Array, sign: int) -> None:
-        """Add to the counts of facts in their rounds."""
-        self._undo.append(self.of(relation).add(facts, rounds, sign))
+    def add(self, relation: Relation, facts: Array, rounds: Array, sign: int) -> Array:
+        """Add to the counts of facts in their rounds; the facts that may be due now, any number of times."""
+        due, undo = self.of(relation).add(facts, rounds, sign)
+        self._undo.append(undo)
+        return due
 
     def begin(self, relation: Relation, ranks: Array, near: Array, cells: Array, further: Array) -> None:
         """Let the counts of a relation begin with these. (With the stage, which began now, an undo forgets them.)"""

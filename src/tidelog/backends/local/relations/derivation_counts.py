@@ -12,9 +12,11 @@ Never     : no fact enters or leaves because of a count (maintenance/counting.py
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
+from tidelog.backends.local.kernels import hashing
 from tidelog.backends.local.kernels.compiled import Array, Int, compiled
 from tidelog.backends.local.kernels.hashing import find_one
 from tidelog.backends.local.kernels.memory import load32
@@ -42,13 +44,20 @@ def _add(counts: Array, cells: Array, sign: Int) -> Int:
 
 
 @compiled
-def _add_near(near: Array, facts: Array, rounds: Array, sign: Int, far: Array) -> Int:
+def _add_near(
+    near: Array, facts: Array, rounds: Array, sign: Int, far: Array, ranks: Array, due: Array
+) -> tuple[Int, Int]:
     """Add to the counts beside the facts; `far` gets the positions of those that need a cell.
 
     Their number is returned, negative if a count has become too great. No count beside a fact goes below zero.
+    `due` gets the facts that may be due now, where none was due before or is looked at anyway; how many they are is
+    returned as well. More in a round before its rank lets a fact enter that one, and less in the round of its rank
+    lets it leave; what it has in later rounds does not matter.
     """
-    found, wrong = 0, False
+    found, hits, wrong = 0, 0, False
     for i in range(facts.shape[0]):
+        due[hits] = facts[i]
+        hits += rounds[i] < ranks[facts[i]] if sign > 0 else rounds[i] <= ranks[facts[i]]
         at = 2 * np.int64(facts[i])
         count = near[at + 1]
         if sign > 0 and count == 0:
@@ -60,19 +69,21 @@ def _add_near(near: Array, facts: Array, rounds: Array, sign: Int, far: Array) -
         else:
             far[found] = i
             found += 1
-    return -1 - found if wrong else found
+    return -1 - found if wrong else found, hits
 
 
 @compiled
 def _find_due(
-    facts: Array, marks: Array, ranks: Array, near: Array, slots: Int, room: Int, links: Int, cells: Array,
-    counts: Array, found: Array, events: Array, leaves: Array,
-) -> Int:  # fmt: skip
-    """The facts whose rank is not their first round, the lesser of both, and whether it is the rank; how many.
+    facts: Array, marks: Array, ranks: Array, near: Array, index: Array, cells: Array, counts: Array, found: Array,
+    events: Array, leaves: Array,
+) -> tuple[Int, Int]:  # fmt: skip
+    """The facts whose rank is not their first round, the lesser of both, and whether it is the rank.
 
-    The first round is the least in which a fact has a count, 0 if it is explicit, NEVER if it has none.
+    The first round is the least in which a fact has a count, 0 if it is explicit, NEVER if it has none. How many facts
+    there are is returned, and the least of the rounds.
     """
-    due = 0
+    due, first = 0, NEVER
+    slots, room, links = index[hashing.SLOTS], index[hashing.ROOM], index[hashing.LINKS]
     for i in range(facts.shape[0]):
         fact = np.int64(facts[i])
         least = near[2 * fact] if near[2 * fact + 1] > 0 else NEVER
@@ -86,8 +97,44 @@ def _find_due(
             least = np.int64(0)
         if least != ranks[fact]:
             found[due], events[due], leaves[due] = fact, min(least, ranks[fact]), ranks[fact] < least
+            first = min(first, events[due])
             due += 1
-    return due
+    return due, first
+
+
+@compiled
+def raise_rounds(body: Array, column: Int, ranks: Array, rounds: Array) -> None:
+    """Let the round of each instance be at least the one after the rank of what a column of its body names."""
+    for i in range(body.shape[0]):
+        rounds[i] = max(np.int64(rounds[i]), ranks[body[i, column]] + 1)
+
+
+@compiled
+def _name_cells(facts: Array, rounds: Array, far: Array, table: Array) -> None:
+    """Write the facts and rounds at some positions as rows."""
+    for i in range(far.shape[0]):
+        table[i, 0], table[i, 1] = facts[far[i]], rounds[far[i]]
+
+
+@compiled
+def _part_due(found: Array, events: Array, leaves: Array, least: Int, parts: Array, sizes: Array) -> None:
+    """Part facts by when they are due: `parts` gets those that leave the least round, that enter it, and the others."""
+    for i in range(found.shape[0]):
+        part = 2 if events[i] != least else 0 if leaves[i] else 1
+        parts[part, sizes[part]] = found[i]
+        sizes[part] += 1
+
+
+class Due(NamedTuple):
+    """Facts of a relation that have to change their rank."""
+
+    least: int
+    """The least round in which one has to."""
+    facts: Array
+    events: Array
+    """In which round each has to."""
+    leaves: Array
+    """Whether it leaves that one."""
 
 
 class Counts:
@@ -111,23 +158,23 @@ class Counts:
         self._ranks, self._near = ranks, near
         self._rebuild(cells, further)
 
-    def add(self, facts: Array, rounds: Array, sign: int) -> Callable[[], None]:
-        """Add to the count of each fact in its round, once per occurrence; returns what undoes it."""
+    def add(self, facts: Array, rounds: Array, sign: int) -> tuple[Array, Callable[[], None]]:
+        """Add to the count of each fact in its round, once per occurrence; returns what undoes it, too.
+
+        The facts that are returned are those that may be due now, any number of times.
+        """
         self._near = _longer(self._near, 2 * self._relation.count, 0)
-        rounds, positions = rounds.astype(np.int32), np.empty(len(facts), np.int64)
-        found = _add_near(self._near, facts, rounds, sign, positions)
-        far = positions[: found if found >= 0 else -1 - found]
+        positions, due = np.empty(len(facts), np.int64), np.empty(len(facts), np.int32)
+        found, hits = _add_near(self._near, facts, rounds, sign, positions, self.ranks(), due)
+        far, due = positions[: found if found >= 0 else -1 - found], due[:hits]
         if not len(far) and found >= 0:
-            return lambda: self._take_back(facts, rounds, sign)
-        is_beside = np.ones(len(facts), np.bool_)
-        is_beside[far] = False
-        beside = facts[is_beside], rounds[is_beside]
-        cells = self._cells_of(facts[far], rounds[far])
+            return due, lambda: self._take_back(facts, rounds, sign)
+        cells = self._cells_of(facts, rounds, far)
         wrong = _add(self._counts, cells, sign) | (_OVERFLOW if found < 0 else 0)
 
         def undo() -> None:
             _add(self._counts, cells, -sign)
-            self._take_back(*beside, sign)
+            self._take_back(np.delete(facts, far), np.delete(rounds, far), sign)
 
         if wrong:
             undo()
@@ -135,26 +182,27 @@ class Counts:
             if wrong & _NEGATIVE:
                 raise LawError.of("E902", f"a fact of {name} has fewer derivations than none", remedy="report this")
             raise LawError.of("E903", f"a fact of {name} has too many derivations to count", remedy="use dred or bf")
-        return undo
+        return due, undo
 
     def _take_back(self, facts: Array, rounds: Array, sign: int) -> None:
         """Undo what was added beside the facts; whatever came later is undone already, so that nothing is far."""
-        left = _add_near(self._near, facts, rounds, -sign, np.empty(len(facts), np.int64))
+        far, due = np.empty(len(facts), np.int64), np.empty(len(facts), np.int32)
+        left, _ = _add_near(self._near, facts, rounds, -sign, far, self.ranks(), due)
         assert left == 0
 
-    def _cells_of(self, facts: Array, rounds: Array) -> Array:
-        """The cells of facts in rounds, which are made if there are none."""
-        table = np.empty((len(facts), 2), np.int32)
-        table[:, 0], table[:, 1] = facts, rounds
+    def _cells_of(self, facts: Array, rounds: Array, far: Array) -> Array:
+        """The cells of facts in rounds at some positions, which are made if there are none."""
+        table = np.empty((len(far), 2), np.int32)
+        _name_cells(facts, rounds, far, table)
         cells = self._cells.store(table, ANY, NO_MARKS)
         self._counts = _longer(self._counts, self._cells.count, 0)
         self._churn += len(cells)
         return cells
 
-    def ranks(self, facts: Array) -> Array:
-        """The rank of each fact, NEVER where it has none."""
+    def ranks(self, facts: Array | None = None) -> Array:
+        """The rank of each of the facts, or of every fact by its row; NEVER where it has none."""
         self._ranks = _longer(self._ranks, self._relation.count, NEVER)
-        return self._ranks.take(facts)
+        return self._ranks if facts is None else self._ranks.take(facts)
 
     def rank(self, facts: Array, round_number: int | None) -> Callable[[], None]:
         """Give the facts a rank, or none; returns what undoes it."""
@@ -166,18 +214,16 @@ class Counts:
 
         return undo
 
-    def due(self, facts: Array) -> tuple[Array, Array, Array]:
-        """Facts whose rank is not their first round: these, the round in which they are due, and whether they leave."""
+    def due(self, facts: Array) -> Due:
+        """Facts whose rank is not their first round."""
         size = len(facts)
         found, events, leaves = np.empty(size, np.int32), np.empty(size, np.int64), np.empty(size, np.bool_)
-        index, cells = self._cells.index((0,)), self._cells
+        index, cells = self._cells.index((0,)).head, self._cells.rows
         self._near = _longer(self._near, 2 * self._relation.count, 0)
-        self._ranks = _longer(self._ranks, self._relation.count, NEVER)
-        due = _find_due(
-            facts, self._relation.marks, self._ranks, self._near, index.slots.ctypes.data, len(index.slots) - 1,
-            index.links.ctypes.data, cells.rows, self._counts, found, events, leaves,
-        )  # fmt: skip
-        return found[:due], events[:due], leaves[:due]
+        due, least = _find_due(
+            facts, self._relation.marks, self.ranks(), self._near, index, cells, self._counts, found, events, leaves
+        )
+        return Due(least, found[:due], events[:due], leaves[:due])
 
     def tidy(self) -> None:
         """Between transactions: remove cells whose count is 0, if they are many.
@@ -229,13 +275,14 @@ def due(counted: dict[str, tuple[Counts, Array]]) -> tuple[int, dict[str, Array]
     Gives the least such round, the facts that leave it, the facts that enter it, and those that come later.
     """
     found = {name: counts.due(facts) for name, (counts, facts) in counted.items()}
-    rounds = [int(events.min()) for _, events, _ in found.values() if len(events)]
+    rounds = [one.least for one in found.values() if len(one.facts)]
     if not rounds:
         return 0, {}, {}, {}
     least, leaving, entering, later = min(rounds), {}, {}, {}
-    for name, (rows, events, leaves) in found.items():
-        now = events == least
-        leaving[name], entering[name], later[name] = rows[now & leaves], rows[now & ~leaves], rows[~now]
+    for name, (_, rows, events, leaves) in found.items():
+        parts, sizes = np.empty((3, len(rows)), np.int32), np.zeros(3, np.int64)
+        _part_due(rows, events, leaves, least, parts, sizes)
+        leaving[name], entering[name], later[name] = (part[:size] for part, size in zip(parts, sizes.tolist()))
     return least, leaving, entering, later
 
 
