@@ -38,6 +38,7 @@ def told(text: str) -> dict[str, bool]:
         ("p(x, y) :- a(x, y), a(y, x).", {}),
         ("p(x, y) :- a(x, y). p(x, y) :- c(x, y).", {}),
         ("p(x, y) :- a(x, y), !a(y, x).", {}),
+        ("p(x) :- c(), b(x). p(x) :- b(x), !c().", {}),
         ("p(x, y) :- a(x, y). p(x, z) :- a(x, y), p(y, z).", {}),
         ("h(g, n) :- group(g), n = count : { m(g, _) }.", {"@count": True}),
         ("h(n, g) :- group(g), n = count : { m(g, _) }.", {"@count": True}),

@@ -57,7 +57,7 @@ def _exchange(rules: tuple[LoweredRule, ...], name: str) -> Exchange | None:
 def _is_guard(other: LoweredRule, rule: LoweredRule, atom: Atom) -> bool:
     """Whether the other rule needs that there is no fact with the group that the rule has in its atom and head."""
     found = [one.atom for one in _negations(other) if one.atom.relation == atom.relation]
-    if len(found) != 1 or other.head.relation != rule.head.relation:
+    if len(found) != 1 or not atom.terms or other.head.relation != rule.head.relation:
         return False
     [absent] = found
     pairs = list(zip(rule.head.terms, other.head.terms))
