@@ -281,6 +281,20 @@ def test_a_circuit_draws_itself():
     assert paths().draw() == circuit.draw()
 
 
+@pytest.mark.parametrize(
+    ("function", "values"), [("min", (1, "a")), ("max", (True, 1)), ("median", ("a", "b")), ("median", (True, False))]
+)
+def test_values_without_a_common_order_are_refused(function, values):
+    """Nothing is changed by that; a value that is taken away is no member any more."""
+    circuit = Circuit()
+    circuit.output("found", circuit.input("m", 1).aggregate(function))
+    with pytest.raises(UsageError, match="E873"):
+        circuit.push(m=[(value,) for value in values])
+    circuit.push(m=[(7,)])
+    change = circuit.push(m=circuit.change("m", [(3,)], [(7,)]))
+    assert dict(change["found"]) == {(7,): -1, (3,): 1}
+
+
 WRONG = {
     "E870": lambda circuit, edge: edge.select(2),
     "E871": lambda circuit, edge: circuit.push(egde=[(1, 2)]),

@@ -8,7 +8,7 @@ import pytest
 from tidelog.circuits.trace import Trace
 
 
-@pytest.mark.parametrize("arity", [1, 2, 3])
+@pytest.mark.parametrize("arity", [0, 1, 2, 3])
 def test_weights_are_summed_up_by_round(arity: int):
     """Rounds before one, that one, and all of them; rows that are not there have nothing."""
     rng, trace, known = random.Random(arity), Trace(arity), dict[tuple[int, ...], dict[int, int]]()

@@ -110,11 +110,13 @@ class Aggregate(Operator):
 
     def _of(self, values: Sequence[Any], weights: Sequence[int]) -> Any:  # noqa: ANN401 - a value
         """The value of one group; None without members."""
-        if len({isinstance(value, str) for value in values} | {type(value) is bool for value in values}) > 2:
+        members = [(value, weight) for value, weight in zip(values, weights) if weight > 0]
+        kinds = {float if type(value) in (int, float) else type(value) for value, _ in members}
+        if len(kinds) > 1 or not kinds <= ({float} if self._function == "median" else {float, bool, str}):
             raise UsageError.of(
                 "E873", f"{self._function} of values without a common order", remedy="aggregate a column of one type"
             )
-        present = sorted((value, weight) for value, weight in zip(values, weights) if weight > 0)
+        present = sorted(members)
         if not present:
             return None
         if self._function == "min":

@@ -109,17 +109,20 @@ class Join(Keeping):
         A round comes once in a moment, so what is new of it is this change, added up.
         """
         for side, change in enumerate(changes):
+            if not len(change.given[0]):
+                continue
             mine, other = self.new[side], 1 - side
             places = mine.add(*change.given, number)
-            if len(places):
-                added = ZSet(self.dictionary, mine.rows(places), mine.weights[places], SUMMED)
-                self._meet(added, side, self.old[other], number)
-                self._meet(added, side, self.new[other], number)
+            added = ZSet(self.dictionary, mine.rows(places), mine.weights[places], SUMMED)
+            self._meet(added, side, self.old[other], number)
+            self._meet(added, side, self.new[other], number)
         return self.due(number)
 
     def _meet(self, change: ZSet, side: int, trace: Trace, number: int) -> None:
         """Leave the pairs of a change and a trace for the rounds in which they meet."""
         given, weights = change.given
+        if not len(trace):
+            return
         places, at = trace.candidates(given.take(self._columns[side], axis=1), self._columns[1 - side])
         size = len(places)
         if not size:
@@ -168,6 +171,8 @@ class Distinct(Keeping):
 
     def _look_again(self, touched: Array, number: int) -> None:
         """Rows that the moments before brought in later rounds may change their sign there."""
+        if not len(self.old[0]):
+            return
         places, _ = self.old[0].find(touched, tuple(range(self.arity)))
         rounds, known = self.old[0].rounds(places), self.old[0].rows(places)
         for later in np.unique(rounds[rounds > number]).tolist():

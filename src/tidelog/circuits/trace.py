@@ -114,9 +114,16 @@ class Trace:
         Without a round all weights are added up.
         """
         before, there = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
-        places, at = self.candidates(rows, tuple(range(self.arity)))
-        number = _NEVER if below is None else below
-        sum_rounds(places, at, self._relation.rows, self.weights, number, before, there)
+        if not len(self) or not len(rows):
+            return before, there
+        number, kept = _NEVER if below is None else below, self._relation.rows
+        if not self.arity:
+            rounds, weights = kept[: len(self), 0], self.weights[: len(self)]
+            before[:], there[:] = weights[rounds < number].sum(), weights[rounds == number].sum()
+            return before, there
+        table, index = np.ascontiguousarray(rows, np.int32), self._relation.index(tuple(range(self.arity)))
+        addresses = table.ctypes.data, index.head.ctypes.data, kept.ctypes.data
+        sum_rounds(*addresses, kept, self.weights, number, before, there)
         return before, there
 
     @property

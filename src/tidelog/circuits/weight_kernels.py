@@ -13,6 +13,8 @@ from __future__ import annotations
 import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Array, Int, compiled
+from tidelog.backends.local.kernels.hashing import LINKS, find_leading
+from tidelog.backends.local.kernels.memory import load32, load64
 
 _GREATEST, _LEAST = np.int64(2**63 - 1), np.int64(-(2**63))
 _SURE = 2.0**62
@@ -88,15 +90,23 @@ def meet_rows(
 
 
 @compiled
-def sum_rounds(places: Array, at: Array, kept: Array, weights: Array, number: Int, before: Array, there: Array) -> None:
-    """Add the weights at places up for the rows by whose numbers `at` they were found: of earlier rounds, and of one.
+def sum_rounds(
+    table: Int, index: Int, rows: Int, kept: Array, weights: Array, number: Int, before: Array, there: Array
+) -> None:
+    """Add up what the rows of a table have in earlier rounds, and in one.
 
-    The last column of what is kept is its round.
+    The last column of what is kept is its round; the index is on the others. The table, the index and the rows that
+    are kept are given by their addresses.
     """
-    last = kept.shape[1] - 1
-    for i in range(places.shape[0]):
-        place = places[i]
-        if kept[place, last] < number:
-            before[at[i]] += weights[place]
-        elif kept[place, last] == number:
-            there[at[i]] += weights[place]
+    last, links = kept.shape[1] - 1, load64(index, LINKS)
+    for at in range(before.shape[0]):
+        end = find_leading(index, rows, last + 1, table, last, at)
+        place = end
+        while place != -1:
+            place = load32(links, place)
+            if kept[place, last] < number:
+                before[at] += weights[place]
+            elif kept[place, last] == number:
+                there[at] += weights[place]
+            if place == end:
+                break

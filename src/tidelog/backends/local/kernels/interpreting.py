@@ -211,7 +211,7 @@ def _change() -> None:
         replaced[id(one)] = one.compiled
     _INTERPRETER.is_over = True
     for name, module in list(sys.modules.items()):
-        if name.startswith("tidelog.backends."):
+        if name.startswith(("tidelog.backends.", "tidelog.circuits.")):
             for attribute, value in list(vars(module).items()):
                 if id(value) in replaced:
                     setattr(module, attribute, replaced[id(value)])
