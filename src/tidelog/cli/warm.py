@@ -137,17 +137,19 @@ def _use_groups(strategy: str) -> None:
 
 
 def _use_files() -> None:
-    """What tasks of Spark do besides: hashes of texts, and rows that are sorted into files."""
+    """What tasks of Spark do besides: hashes of texts, rows that are sorted into files, keys that are looked up."""
     import numpy as np
     import pyarrow as pa
 
     from tidelog.backends.local.constants.same_texts import is_first
     from tidelog.backends.local.constants.text_hashes import leading_bits
+    from tidelog.backends.local.relations.key_search import KeySearch
     from tidelog.backends.local.relations.row_sorting import sorted_rows
 
     texts = pa.array([f"n{number}" for number in range(_MANY)])
     is_first(texts, leading_bits(texts, "s").view(np.int64))
-    sorted_rows(np.arange(3 * _MANY).reshape(3, _MANY) % 7)
+    sorted_rows(np.arange(3 * _MANY).reshape(3, _MANY) % 7, 2)
+    KeySearch(np.arange(_MANY)).find(np.arange(3))
 
 
 def _use_bits() -> None:

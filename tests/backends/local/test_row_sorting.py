@@ -26,12 +26,12 @@ LEADS = {
 @pytest.mark.parametrize("count", [0, 1, 3000, COUNT])
 @pytest.mark.parametrize("width", [1, 2, 3])
 @pytest.mark.parametrize("kind", LEADS)
-def test_rows_are_in_the_order_of_all_columns_but_the_last(kind: str, width: int, count: int) -> None:
-    """The last column goes with its row."""
+def test_rows_are_in_the_order_of_all_columns_but_a_carried_one(kind: str, width: int, count: int) -> None:
+    """The carried column goes with its row."""
     chosen = np.random.default_rng(width)
     lead = LEADS[kind](chosen)
     others = [chosen.integers(0, 3, COUNT) for _ in range(width - 1)]
     columns = np.array([lead, *others, lead ^ sum(others)], np.int64)[:, :count]  # the last one follows from the others
-    found = np.array(sorted_rows(columns)).reshape(width + 1, count)
+    found = np.array(sorted_rows(columns, width)).reshape(width + 1, count)
     expected: Array = columns[:, np.lexsort(columns[-2::-1])]
     assert (found == expected).all()

@@ -23,6 +23,7 @@ from itertools import pairwise
 import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.key_search import KeySearch
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.ids import Ids
 from tidelog.language.terms import Atom, Call, Comparison, Constant, Term, Variable, variables
@@ -140,12 +141,11 @@ class _Join:
         self._by, *self._also = (variable for variable in table if variable in bound)
         column = table[self._by]
         self._order = None if (column[1:] >= column[:-1]).all() else np.argsort(column)
-        self._keys = column if self._order is None else column[self._order]
+        self._search = KeySearch(column if self._order is None else column[self._order])
 
     def joined(self, found: Bindings) -> Iterator[Bindings]:
         """The bindings with those of the atom, some at a time."""
-        first = np.searchsorted(self._keys, found[self._by], "left")
-        counts = np.searchsorted(self._keys, found[self._by], "right") - first
+        first, counts = self._search.find(found[self._by])
         for start, stop in _ranges(counts):
             yield self._joined(found, np.arange(start, stop), first[start:stop], counts[start:stop])
 

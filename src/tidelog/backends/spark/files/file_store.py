@@ -20,9 +20,10 @@ from pyspark.sql import DataFrame
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.spark.bulk.placement import homes
 from tidelog.backends.spark.cluster import frames, table_files
+from tidelog.backends.spark.files.parcels import Packing, Shape
 from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Order, Segments
-from tidelog.backends.spark.files.writing import read, write, write_here
+from tidelog.backends.spark.files.writing import packing_for, read, write, write_here
 from tidelog.backends.spark.values.ids import Ids
 
 if TYPE_CHECKING:
@@ -69,6 +70,10 @@ class FileStore:
     def relation_here(self, name: str, facts: Ids, explicit: Array) -> Segments:
         """As `relation`, of few facts that are on the driver: no job."""
         return self.owned(write_here(self.folder, facts, explicit, self.leads(name, facts.shape[1])))
+
+    def packing(self, shapes: tuple[Shape, ...], shards: int) -> Packing:
+        """How one job brings facts to files of this store."""
+        return packing_for(self._jobs, self.folder, shapes, shards)
 
     def leads(self, name: str, width: int) -> tuple[int, ...]:
         """The leading columns of the orders in which a relation is written."""

@@ -4,16 +4,21 @@ What      : `Packing` puts columns of ids, texts and reports into *parcels*: a n
             for, and the bytes of an Arrow table. `unpacked` is the other end.
 Idea      : Spark's exchange takes time for a row, not for a byte. A task packs thousands of facts for one file into one
             row; Spark carries it, keeps it and repeats what a lost executor takes along. Who gets the parcels of a file
-            sorts them with NumPy (sorted_rows.py). Five microseconds a fact became half of one.
+            sorts them with NumPy (sorted_rows.py). Five microseconds a fact became half of one. Where the tasks of
+            Spark share a machine with the driver, and end with it, a large parcel waits in a file and Spark carries its
+            address: Java copies no facts.
 Invariant : `home` is part times shards plus shard; a fact is packed once for every order of its relation. The part
-            behind all orders is for texts or for reports.
-Never     : no session and no files.
+            behind all orders is for texts or for reports. Every parcel in a file has a name of its own, so a task that
+            runs again disturbs nobody; whoever ran the job deletes the folder.
+Never     : no session.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +28,13 @@ from tidelog.backends.spark.bulk.placement import homes
 from tidelog.backends.spark.values.ids import Ids, Naming
 from tidelog.backends.spark.values.numbered import numbered
 
-PARCEL = "home int, body binary"
+PARCEL = "home int, body binary, file string"
 """The shape of parcels, as Spark writes it."""
 _PACKED, _BYTES = 1 << 18, 64 << 20
 """How many rows, or about how many bytes, are packed at once."""
-_SCHEMA = pa.schema([("home", pa.int32()), ("body", pa.binary())])
+_SCHEMA = pa.schema([("home", pa.int32()), ("body", pa.binary()), ("file", pa.string())])
+_CARRIED = 1 << 16
+"""Up to how many bytes are carried by Spark in any case."""
 
 Shape = tuple[int, int]
 """An order of a relation: its width and its leading column."""
@@ -36,10 +43,14 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Packing:
-    """The orders of all relations that are written together, and over how many files each is spread."""
+    """The orders of all relations that are written together, and over how many files each is spread.
+
+    Large parcels wait in the folder, if there is one: a path on this machine.
+    """
 
     shapes: tuple[Shape, ...]
     shards: int
+    folder: str | None = None
 
     @property
     def files(self) -> int:
@@ -62,7 +73,7 @@ class Packing:
     def reports(self, tags: Array, numbers: Ids) -> Batches:
         """What is no fact, as a parcel for the driver."""
         if len(tags):
-            yield _parcel(len(self.shapes) * self.shards, pa.table({"tag": tags, "number": numbers}))
+            yield self._parcel(len(self.shapes) * self.shards, pa.table({"tag": tags, "number": numbers}))
 
     def _spread(self, part: int, keys: Ids, rows: pa.Table) -> Batches:
         """A parcel for every shard."""
@@ -71,24 +82,36 @@ class Packing:
         ends = np.cumsum(np.bincount(shards, minlength=self.shards))
         for shard, (start, end) in enumerate(zip([0, *ends], ends)):
             if end > start:
-                yield _parcel(part * self.shards + shard, rows.take(pa.array(order[start:end])))
+                yield self._parcel(part * self.shards + shard, rows.take(pa.array(order[start:end])))
+
+    def _parcel(self, home: int, rows: pa.Table) -> pa.RecordBatch:
+        rows = rows.combine_chunks()
+        if self.folder is None or rows.nbytes <= _CARRIED:
+            sink = pa.BufferOutputStream()
+            _put(sink, rows)
+            body, file = sink.getvalue().to_pybytes(), None
+        else:
+            Path(self.folder).mkdir(parents=True, exist_ok=True)
+            body, file = None, f"{self.folder}/{uuid.uuid4().hex}"
+            with pa.OSFile(file, "wb") as out:
+                _put(out, rows)
+        columns = [pa.array([home], pa.int32()), pa.array([body], pa.binary()), pa.array([file], pa.string())]
+        return pa.RecordBatch.from_arrays(columns, schema=_SCHEMA)
 
 
 def unpacked(batches: Batches) -> dict[int, list[pa.Table]]:
     """The tables of parcels, by home."""
     found: dict[int, list[pa.Table]] = {}
     for batch in batches:
-        for home, body in zip(batch.column("home").to_pylist(), batch.column("body")):
-            found.setdefault(home, []).append(pa.ipc.open_stream(body.as_buffer()).read_all())
+        for home, body, file in zip(batch.column("home"), batch.column("body"), batch.column("file")):
+            source = pa.memory_map(file.as_py()) if file.is_valid else body.as_buffer()
+            found.setdefault(home.as_py(), []).append(pa.ipc.open_stream(source).read_all())
     return found
 
 
-def _parcel(home: int, rows: pa.Table) -> pa.RecordBatch:
-    sink = pa.BufferOutputStream()
+def _put(sink: pa.NativeFile, rows: pa.Table) -> None:
     with pa.ipc.new_stream(sink, rows.schema) as out:
-        out.write_table(rows.combine_chunks())
-    body = pa.array([sink.getvalue().to_pybytes()], pa.binary())
-    return pa.RecordBatch.from_arrays([pa.array([home], pa.int32()), body], schema=_SCHEMA)
+        out.write_table(rows)
 
 
 def _portions(batches: Batches) -> Iterator[pa.Table]:

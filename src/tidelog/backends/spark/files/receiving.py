@@ -25,7 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
-from tidelog.backends.spark.files.parcels import PARCEL, Packing, PackValues
+from tidelog.backends.spark.files.parcels import PARCEL, PackValues
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.shared_frames import FarFacts, PackShared
 from tidelog.backends.spark.files.texts import TextFiles
@@ -65,7 +65,8 @@ def _received(
     widths = {name: max(len(source.frame.columns), 1) for name, source in sources.items()}
     widths |= {name: facts.arity for name, facts in shared.items()}
     leads = {name: files.leads(name, width) for name, width in widths.items()}
-    packing = Packing(tuple((widths[name], lead) for name in widths for lead in leads[name]), files.shards())
+    shapes = tuple((widths[name], lead) for name in widths for lead in leads[name])
+    packing = files.packing(shapes, files.shards())
     texts, parcels, first = constants.texts, [], 0
     assert isinstance(texts, TextFiles)
     parts = {}

@@ -17,6 +17,8 @@ import numpy.typing as npt
 from tidelog.backends.spark.values.ids import Ids
 
 _KEPT = 512
+_PORTION = 1 << 14
+"""Numbers that are hashed at once: they stay in the processor's cache."""
 _FACTOR = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(31)
 
@@ -30,14 +32,20 @@ class Sketch:
         self._kept: Hashes = np.empty(0, np.uint64) if kept is None else kept
 
     def add(self, numbers: Ids) -> None:
-        """Take numbers; most of many are not among the least, so a few go first."""
-        if len(numbers) > 4 * _KEPT and len(self._kept) < _KEPT:
-            self.add(numbers[: 2 * _KEPT])
-            numbers = numbers[2 * _KEPT :]
-        hashes = numbers.astype(np.uint64) * _FACTOR
-        hashes = (hashes ^ (hashes >> _SHIFT)) * _FACTOR
-        hashes ^= hashes >> _SHIFT
-        self._take(hashes[hashes < self._kept[-1]] if len(self._kept) == _KEPT else hashes)
+        """Take numbers, some at a time: of later ones hardly any is among the least."""
+        for start in range(0, len(numbers), _PORTION):
+            hashes = numbers[start : start + _PORTION].astype(np.uint64)
+            hashes *= _FACTOR
+            hashes ^= hashes >> _SHIFT
+            hashes *= _FACTOR
+            hashes ^= hashes >> _SHIFT
+            if len(self._kept) == _KEPT:
+                hashes = hashes[hashes <= self._kept[-1]]
+            if len(hashes) > _KEPT:  # few distinct numbers, each many times: most are known
+                places = np.searchsorted(self._kept, hashes)
+                places[places == len(self._kept)] = 0
+                hashes = hashes[self._kept[places] != hashes] if len(self._kept) else hashes
+            self._take(hashes)
 
     def merge(self, other: Sketch) -> None:
         """Take what another sketch has seen."""

@@ -35,11 +35,15 @@ ROW_GROUP = 1 << 13
 
 def sorted_facts(tables: Sequence[pa.Table], width: int) -> tuple[list[Ids], Array]:
     """The columns k0, k1, ... of tables of facts together, sorted, each fact once; and which facts are explicit."""
-    rows = np.empty((width + 1, sum(table.num_rows for table in tables)), np.int64)
-    for at, name in enumerate([*(f"k{at}" for at in range(width)), "explicit"]):
-        np.concatenate([table.column(name).to_numpy() for table in tables], out=rows[at], casting="unsafe")
-    *columns, flags = sorted_rows(rows)
-    explicit = flags.astype(np.bool_)
+    flags = np.concatenate([table.column("explicit").to_numpy() for table in tables])
+    is_mixed = not flags.all() and flags.any()
+    rows = np.empty((width + is_mixed, len(flags)), np.int64)
+    for at in range(width):
+        np.concatenate([table.column(f"k{at}").to_numpy() for table in tables], out=rows[at])
+    if is_mixed:
+        rows[width] = flags
+    columns = sorted_rows(rows, width)
+    explicit = columns.pop().astype(np.bool_) if is_mixed else flags
     is_new = np.ones(len(explicit), np.bool_)
     if len(is_new):
         is_new[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])

@@ -70,7 +70,7 @@ class TextFiles:
 
         The texts that cannot have their ids, because others have them; nothing is added then.
         """
-        packing = Packing((), self._store.shards())
+        packing = self._store.packing((), self._store.shards())
         with self._jobs.named("store texts"):
             records = into(self._jobs, texts.mapInArrow(PackTexts(packing), PARCEL), self.task(packing))
         return self.take(records, packing.shards)

@@ -14,6 +14,7 @@ Never     : no fact passes through the driver.
 
 from __future__ import annotations
 
+import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,14 +22,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.fs
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.local.kernels.compiled import Array
-from tidelog.backends.spark.cluster import frames
+from tidelog.backends.spark.cluster import frames, table_files
 from tidelog.backends.spark.cluster.jobs import Jobs
-from tidelog.backends.spark.files.parcels import PARCEL, PackFacts, Packing, unpacked
-from tidelog.backends.spark.files.segments import Order, Segment, Segments
+from tidelog.backends.spark.files.parcels import PARCEL, PackFacts, Packing, Shape, unpacked
+from tidelog.backends.spark.files.segments import Order, Segment, Segments, place
 from tidelog.backends.spark.files.sketch import Sketch
 from tidelog.backends.spark.files.sorted_rows import ROW_GROUP, size_of, sorted_facts, writer
 from tidelog.backends.spark.values.ids import BOOL, TAG, Ids
@@ -63,10 +65,17 @@ _WRITTEN = 1 << 20
 
 def write(jobs: Jobs, folder: str, facts: DataFrame, width: int, leads: tuple[int, ...], shards: int) -> Segments:
     """Write a relation (columns of ids, `explicit`) into files, an order for each leading column: one job."""
-    packing = Packing(tuple((width, lead) for lead in leads), shards)
+    packing = packing_for(jobs, folder, tuple((width, lead) for lead in leads), shards)
     task = Write(folder, uuid.uuid4().hex, packing)
     records = into(jobs, facts.mapInArrow(PackFacts(packing, tuple(range(len(leads)))), PARCEL), task)
     return gathered([(width, leads)], shards, records)[0]
+
+
+def packing_for(jobs: Jobs, folder: str, shapes: tuple[Shape, ...], shards: int) -> Packing:
+    """A packing for one job; tasks that end with the driver leave parcels in a folder beside the files."""
+    system, path = place(folder)
+    is_near = isinstance(system, pyarrow.fs.LocalFileSystem) and not table_files.loses_executors(jobs.spark)
+    return Packing(shapes, shards, f"{path}/{uuid.uuid4().hex}-parcels" if is_near else None)
 
 
 def into(jobs: Jobs, parcels: DataFrame, task: Write) -> list[dict[str, Any]]:
@@ -74,7 +83,11 @@ def into(jobs: Jobs, parcels: DataFrame, task: Write) -> list[dict[str, Any]]:
     packing = task.packing
     tasks = min(packing.files, _FILES_AT_ONCE * packing.shards)
     placed = parcels.repartitionById(tasks, F.col("home") % tasks)
-    found: list[dict[str, Any]] = jobs.run(placed.mapInArrow(task, RECORD).toArrow).to_pylist()
+    try:
+        found: list[dict[str, Any]] = jobs.run(placed.mapInArrow(task, RECORD).toArrow).to_pylist()
+    finally:
+        if packing.folder is not None:
+            shutil.rmtree(packing.folder, ignore_errors=True)
     return found
 
 
@@ -166,6 +179,8 @@ class Write:
 
 def _tags(numbers: Ids) -> int:
     """A number with one bit set for each tag that occurs."""
+    if len(numbers) and not (int(np.bitwise_or.reduce(numbers)) ^ int(np.bitwise_and.reduce(numbers))) & TAG:
+        return 1 << (int(numbers[0]) & TAG)
     return int(sum(1 << tag for tag in np.flatnonzero(np.bincount((numbers & TAG).astype(np.int8), minlength=4))))
 
 
