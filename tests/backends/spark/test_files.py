@@ -165,6 +165,18 @@ def test_parcels_bring_every_fact_to_its_file(facts: list[tuple[int, int, bool]]
     assert sorted(seen[0]) == sorted(seen[1]) == sorted(facts)
 
 
+def test_large_parcels_wait_in_files_of_their_own(tmp_path: Path) -> None:
+    """A task that runs again leaves others; small parcels are carried. The facts are the same either way."""
+    numbers, folder = np.arange(60_000), tmp_path / "parcels"
+    for count, files in ((60_000, 4), (100, 0)):
+        columns, flags = [numbers[:count], numbers[:count] * 7 % 1000], np.ones(count, np.bool_)
+        near, far = (Packing(((2, 0), (2, 1)), 2, where) for where in (str(folder), None))
+        before = len(list(folder.glob("*")))
+        found, again = (unpacked(near.facts((0, 1), columns, flags)) for _ in range(2))
+        assert len(list(folder.glob("*"))) - before == 2 * files
+        assert found == again == unpacked(far.facts((0, 1), columns, flags))
+
+
 def test_rows_are_cut_into_groups() -> None:
     """However the tables lie."""
     tables = (pa.table({"x": np.arange(count)}) for count in (1, 5, 0, 7))

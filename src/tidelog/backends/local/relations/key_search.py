@@ -17,6 +17,8 @@ from tidelog.backends.local.kernels.compiled import Array, Int, compiled, read_o
 
 _FEW = 1 << 12
 """With fewer numbers than these a table is not worth its kernels."""
+_WORTH = 50
+"""A table is made for a fiftieth as many keys as there are numbers: it takes about 2 nanoseconds for a number."""
 
 
 class KeySearch:
@@ -25,15 +27,12 @@ class KeySearch:
     def __init__(self, column: Array) -> None:
         self._column = column
         self._starts: Array | None = None
-        if len(column) > _FEW:
-            self._first = np.int64(column[0] >> 1)  # halves, so that the distance of two numbers is a number
-            spread = int(column[-1] >> 1) - int(self._first)
-            self._shift = max(spread.bit_length() - len(column).bit_length(), 0)
-            self._starts = np.empty((spread >> self._shift) + 2, np.int32)
-            _begin(read_only(column), self._first, self._shift, self._starts)
+        self._first, self._shift = np.int64(0), 0
 
     def find(self, keys: Array) -> tuple[Array, Array]:
         """The first place of each key, or where it would be, and how many places have it."""
+        if self._starts is None and len(self._column) > _FEW and _WORTH * len(keys) > len(self._column):
+            self._begin()
         if self._starts is None:
             first = np.searchsorted(self._column, keys, "left")
             return first, np.searchsorted(self._column, keys, "right") - first
@@ -41,6 +40,15 @@ class KeySearch:
         column = read_only(self._column)
         _find(column, self._first, self._shift, read_only(self._starts), read_only(keys), first, counts)
         return first, counts
+
+    def _begin(self) -> None:
+        column = read_only(self._column)
+        self._first = np.int64(column[0] >> 1)  # halves, so that the distance of two numbers is a number
+        spread = int(column[-1] >> 1) - int(self._first)
+        self._shift = max(spread.bit_length() - len(column).bit_length(), 0)
+        starts = np.empty((spread >> self._shift) + 2, np.int32)
+        _begin(column, self._first, self._shift, starts)
+        self._starts = starts
 
 
 @compiled

@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tidelog.backends.local.relations.facts import distinct
+from tidelog.backends.local.relations.key_search import KeySearch
 from tidelog.backends.spark.files.segments import place
 from tidelog.backends.spark.values.ids import Ids
 from tidelog.errors import PipelineError
@@ -61,6 +62,8 @@ class Reader:
         with readable(address):
             file = self._file(address)
             found = [file.schema.empty_table()]
+            if len(keys) > _MANY_KEYS:  # searching for neighbours one after the other stays in the processor's cache
+                keys = keys[np.argsort(keys[:, list(names).index(order[0])])]
             wanted = list(file.groups_with(order[0], names, keys))
             is_large = len(wanted) > _MANY or len(keys) > _MANY_KEYS
             for table, places in self._together(file, wanted) if is_large else self._each(address, file, wanted):
@@ -208,7 +211,8 @@ def matching(columns: Mapping[str, Ids], order: Sequence[str], names: Sequence[s
 
 def bound(columns: list[Ids], keys: Ids, *, after: bool) -> Ids:
     """The first place whose row is not less than the key or, `after` it, greater than the key."""
-    low, high = np.zeros(len(keys), np.int64), np.full(len(keys), len(columns[0]), np.int64)
+    low, counts = KeySearch(columns[0]).find(keys[:, 0])
+    high = low + counts
     while True:
         open_ = low < high
         if not open_.any():

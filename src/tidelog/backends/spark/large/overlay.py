@@ -17,6 +17,7 @@ from functools import cached_property
 import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.row_sorting import sorted_rows
 from tidelog.backends.spark.files.reading import bound, matching
 from tidelog.backends.spark.values.ids import Ids
 
@@ -43,8 +44,13 @@ class Level:
     @staticmethod
     def of(rows: Ids, states: Array) -> Level:
         """Facts in any order; of equal ones the last counts."""
-        order = np.lexsort(rows.T[::-1])
-        rows, states = rows[order], states[order].astype(np.int8)
+        if len(rows) <= _YOUNG:
+            order = np.lexsort(rows.T[::-1])
+            rows = rows[order]
+        else:
+            *columns, order = sorted_rows(np.stack([*rows.T, np.arange(len(rows))]), rows.shape[1] + 1)
+            rows = np.stack(columns, axis=1)
+        states = states[order].astype(np.int8)
         is_last = np.ones(len(rows), np.bool_)
         is_last[:-1] = (rows[1:] != rows[:-1]).any(axis=1)
         return Level(rows[is_last], states[is_last])
