@@ -20,7 +20,7 @@ from tidelog.backends.local.kernels.compiled import Array, Int, compiled
 _LONG = 64
 """Rows of a bucket, or equal in the first column, that are sorted by insertion; more are left to NumPy."""
 _FEW = 1 << 12
-"""Up to so many rows are left to NumPy."""
+"""Up to how many rows are left to NumPy."""
 _SIGN = np.uint64(1 << 63)
 _MOST_LARGE = 1 << 10
 """If more buckets than these are large, numbers are spread too unevenly for buckets."""

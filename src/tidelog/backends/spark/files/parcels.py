@@ -9,7 +9,7 @@ Idea      : Spark's exchange takes time for a row, not for a byte. A task packs 
             address: Java copies no facts.
 Invariant : `home` is part times shards plus shard; a fact is packed once for every order of its relation. The part
             behind all orders is for texts or for reports. Every parcel in a file has a name of its own, so a task that
-            runs again disturbs nobody; whoever ran the job deletes the folder.
+            runs again disturbs nobody; the driver deletes the folder after the job.
 Never     : no session.
 """
 
