@@ -5,7 +5,9 @@ What      : `python -m benchmarks.corners [NAME ...]` measures processor seconds
             rounds    programs of many small rounds (`--rounds` of them),
             numbers   arithmetic as relations, with every strategy,
             chain     a chain of rules (`--rules` of them): the engine made, and one rule added in the middle,
-            first     the slowest of the first hundred updates after a load, without `engine.prepare()` and with it.
+            first     the slowest of the first hundred updates after a load, without `engine.prepare()` and with it,
+            cliques   many small cliques (`--cliques` of thirty values each) by rows and by `auto`, time and memory,
+            leaving   one vertex out of a clique of a thousand, one turbine out of 400: the first five times.
 Idea      : each is measured in this process, after a small warm-up that loads the kernels.
 Never     : no judgement; docs/benchmarks.md quotes what was measured.
 """
@@ -23,6 +25,8 @@ import numpy as np
 import pyarrow as pa
 
 import tidelog as tl
+from benchmarks.bits import SYMMETRIC
+from tidelog.backends.local.bits.way import Way, computing
 from tidelog.maintenance.registry import STRATEGIES
 
 CLOSURE = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."
@@ -51,6 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--facts", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=1_000_000)
     parser.add_argument("--rules", type=int, default=20_000)
+    parser.add_argument("--cliques", type=int, default=10_000)
     parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=list(STRATEGIES))
     chosen = parser.parse_args(arguments)
     warm = tl.Engine(CLOSURE)
@@ -149,6 +154,52 @@ def chain(chosen: argparse.Namespace) -> list[str]:
     return [f"{count:,} rules: made in {making:.2f} s, one fact in {filling:.2f} s, one rule added in {adding:.2f} s"]
 
 
+def cliques(chosen: argparse.Namespace) -> list[str]:
+    """Values that are dense in patches: more of them than one matrix may have."""
+    starts, steps = 30 * np.arange(chosen.cliques)[:, None, None], np.column_stack([np.arange(29), np.arange(1, 30)])
+    facts, best, room = {"e": (starts + steps).reshape(-1, 2)}, dict[Way, float](), dict[Way, float]()
+    for way in (Way.ROWS, Way.AUTO) * 2:
+        with computing(way):
+            engine = tl.Engine(SYMMETRIC, threads=1)
+            took, _ = seconds(lambda engine=engine: engine.apply(insert=facts))
+        best[way], room[way] = min(best.get(way, took), took), engine._backend.store.nbytes / 1e6
+        size = len(engine["p"])
+        del engine
+    return [
+        f"{size:,} facts over {30 * chosen.cliques:,} values: rows {best[Way.ROWS]:.2f} s, {room[Way.ROWS]:,.0f} MB;"
+        f" auto {best[Way.AUTO]:.2f} s, {room[Way.AUTO]:,.0f} MB"
+    ]
+
+
+def leaving(_: argparse.Namespace) -> list[str]:
+    """All edges of one value go, five times, with `auto`; beside deriving everything by rows.
+
+    The clique comes from a ring with chords, so that it loses the vertex and nothing else; the chain falls apart.
+    """
+    ring, chain = np.arange(1000), np.column_stack([np.arange(399), np.arange(1, 400)])
+    with computing(Way.BITS):  # loads the kernels
+        warm = tl.Engine(SYMMETRIC)
+        warm.apply(insert={"e": chain[:200]})
+        warm.apply(delete={"e": chain[100:102]})
+    chords = np.vstack([np.column_stack([ring, (ring + step) % 1000]) for step in (1, 333)])
+    lines = []
+    for what, edges in (("a turbine of a chain of 400", chain), ("a vertex of a clique of 1,000", chords)):
+        with computing(Way.ROWS):
+            engine = tl.Engine(SYMMETRIC, threads=1)
+            scratch, _ = seconds(lambda engine=engine, edges=edges: engine.apply(insert={"e": edges}))
+        engine = tl.Engine(SYMMETRIC, threads=1)
+        engine.apply(insert={"e": edges})
+        took, size = [], len(engine["p"])
+        for value in (200, 50, 350, 120, 270):
+            gone = {"e": edges[(edges == value).any(axis=1)]}
+            took.append(seconds(lambda engine=engine, gone=gone: engine.apply(delete=gone))[0])
+        lines.append(
+            f"{what}: {size:,} facts, rows from scratch {1e3 * scratch:,.0f} ms, slowest of the first five"
+            f" {1e3 * max(took):.1f} ms, {100 * max(took) / scratch:.1f} %"
+        )
+    return lines
+
+
 def first(chosen: argparse.Namespace) -> list[str]:
     """Single edges go and come after a load of chains, first without preparation and then with it."""
     count, lines = chosen.facts // 4, []
@@ -178,6 +229,8 @@ CORNERS: dict[str, Callable[[argparse.Namespace], list[str]]] = {
     "numbers": numbers,
     "chain": chain,
     "first": first,
+    "cliques": cliques,
+    "leaving": leaving,
 }
 
 if __name__ == "__main__":

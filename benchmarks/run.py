@@ -1,7 +1,8 @@
 """Measure the local backend beside other engines: `python -m benchmarks.run` (`make bench`, `tidelog bench`).
 
 What      : every workload with every engine that can take it, each in a process of its own; small updates, memory and
-            compile time of our own; a table on stdout, `results/local.json` and `results/local.svg`.
+            compile time of our own; how time grows with size and with threads; tables on stdout, `results/local.json`
+            and `results/local.svg`.
 Idea      : absolute times say more about the machine than about engines, so the table shows CPU seconds and ratios to
             ours, measured in one run.
 Invariant : engines that finish agree on the size of the result, otherwise the run fails.
@@ -21,13 +22,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.local.engines import ENGINES
+from benchmarks.local.growth import exponents, lines
 from benchmarks.local.report import limits, ratios, table
 from benchmarks.local.workloads import WORKLOADS
 
 ROOT = Path(__file__).parents[1]
 RESULTS = Path(__file__).parent / "results"
 QUICK = ("rand1k", "rmat1k", "sparse200k", "lubm1", "rs2", "generation300k")
-TOO_MUCH = {"clingo": {"sparse10m"}, "cozo": {"sparse10m"}}
+TOO_MUCH = {"clingo": {"sparse10m", "dense2k"}, "cozo": {"sparse10m", "dense2k"}}
 """What takes minutes or gigabytes elsewhere, left out by default; `--all` measures it."""
 QUESTIONS = ("compile", "single", "flat", "files", "bytes")
 
@@ -48,8 +50,9 @@ def main(argv: list[str] | None = None) -> int:
     if args.quick or args.only:
         return 0
     answers = {question: _ask("benchmarks.local.updates", question, timeout=900) for question in QUESTIONS}
-    found = {"machine": _machine(), "runs": runs, **answers}
-    print("\n".join(["", *ratios(runs), "", *limits(answers)]))
+    answers["threads"] = _ask("benchmarks.local.growth", timeout=900)
+    found = {"machine": _machine(), "runs": runs, "exponents": exponents(runs), **answers}
+    print("\n".join(["", *ratios(runs), "", *lines(runs, answers["threads"]), "", *limits(answers)]))
     _write(args.output, found)
     return 0
 
@@ -67,7 +70,7 @@ def _measure(name: str, timeout: float, *, everything: bool) -> list[dict[str, A
 
 def _ask(module: str, *words: str, timeout: float) -> dict[str, Any]:
     """Run a module in a process of its own and read the JSON that it prints."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"}
     with tempfile.TemporaryDirectory() as empty:
         if words == ("compile",):
             environment["NUMBA_CACHE_DIR"] = empty

@@ -99,6 +99,7 @@ def university(count: int = 10) -> Case:
 
 CASES: dict[str, Callable[[], Case]] = {
     "sparse10m": partial(derived, "sparse10m"),
+    "sparse2m": partial(derived, "sparse2m"),
     "power3m": partial(derived, "power3m"),
     "points_to": partial(derived, "points_to"),
     "lubm10": university,

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -40,14 +41,16 @@ class Runner:
     """Loads the facts; what it gives derives and counts."""
 
 
-def _tidelog(workload: Workload) -> Derive:
+def _tidelog(workload: Workload, way: str = "auto") -> Derive:
+    from tidelog.backends.local.bits.way import Way, computing
     from tidelog.engine import Engine
 
-    engine = Engine()
+    engine = Engine(threads=1)
     engine.apply(insert=workload.facts)
 
     def derive() -> int:
-        engine.apply(add_rules=workload.rules)
+        with computing(Way(way)):
+            engine.apply(add_rules=workload.rules)
         return len(engine[workload.output])
 
     return derive
@@ -128,6 +131,7 @@ def _has(module: str) -> bool:
 
 ENGINES: dict[str, Runner] = {
     "tidelog": Runner(lambda _: True, _tidelog),
+    "hash": Runner(lambda _: True, partial(_tidelog, way="rows")),
     "kernel": Runner(lambda workload: workload.is_closure, _kernel),
     "duckdb": Runner(lambda workload: workload.sql is not None and _has("duckdb"), _duckdb),
     "clingo": Runner(lambda workload: workload.asp is not None and _has("clingo"), _clingo),

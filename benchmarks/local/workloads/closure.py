@@ -59,10 +59,15 @@ def power_law(name: str, nodes: int, edges: int) -> Workload:
 WORKLOADS: dict[str, Callable[[], Workload]] = {
     "rand1k": partial(from_file, "rand1k", 11_532),
     "rmat1k": partial(from_file, "rmat1k", 262_144),
+    "dense250": partial(dense, "dense250", 250, 0.04),
+    "dense500": partial(dense, "dense500", 500, 0.02),
     "dense1k": partial(dense, "dense1k", 1_000, 0.01),
+    "dense2k": partial(dense, "dense2k", 2_000, 0.005),
+    "sparse20k": partial(sparse, "sparse20k", 9_000, 0.7),
     "sparse200k": partial(sparse, "sparse200k", 90_000, 0.7),
     "sparse2m": partial(sparse, "sparse2m", 400_000, 0.85),
     "sparse10m": partial(sparse, "sparse10m", 1_850_000, 0.85),
+    "power100k": partial(power_law, "power100k", 1_000, 700),
     "power1m": partial(power_law, "power1m", 4_000, 3_000),
     "power3m": partial(power_law, "power3m", 40_000, 12_000),
 }

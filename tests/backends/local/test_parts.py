@@ -11,7 +11,7 @@ import pytest
 
 from tests.sharing import sharing
 from tidelog.backends.local.kernels.workers import Workers
-from tidelog.backends.local.relations import parts, row_table
+from tidelog.backends.local.relations import new_rows, parts, row_table
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.backends.local.relations.room import empty_table
 from tidelog.planning.views import NOW, Mark, View
@@ -87,8 +87,11 @@ def test_many_rows_are_stored_as_by_one_thread():
     assert np.array_equal(one.links[: built[0].count], other.links[: built[1].count])
 
 
-@pytest.mark.parametrize("step", ["store_rows", "link_rows", "count_rows"])
-def test_an_interrupt_while_parts_are_stored_is_undone(step, monkeypatch):
+@pytest.mark.parametrize(
+    ("module", "step"),
+    [(parts, "store_rows"), (new_rows, "store_new_rows"), (parts, "link_rows"), (parts, "count_rows")],
+)
+def test_an_interrupt_while_parts_are_stored_is_undone(module, step, monkeypatch):
     """Marks may have changed that no journal names, and the table may hold rows that are none."""
     source = np.random.default_rng(2)
     old, new = (source.integers(0, 12, (40, 2)).astype(np.int32) for _ in range(2))
@@ -98,16 +101,17 @@ def test_an_interrupt_while_parts_are_stored_is_undone(step, monkeypatch):
         relation.store(old, FRESH, Mark.NOW)
         relation.commit()
         before = sorted(map(tuple, relation.rows[relation.select(NOW)].tolist()))
-        work = getattr(parts, step)
+        work = getattr(module, step)
 
         def interrupted(*arguments: object) -> None:
             work(*arguments)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(parts, step, interrupted)
+        monkeypatch.setattr(module, step, interrupted)
+        how = (FRESH, Mark.NOW) if module is new_rows else (UNSEEN, Mark.CANDIDATE | Mark.NEXT)
         with pytest.raises(KeyboardInterrupt):
-            relation.store(np.concatenate([old, new]), UNSEEN, Mark.CANDIDATE | Mark.NEXT)
-        monkeypatch.setattr(parts, step, work)
+            relation.store(np.concatenate([old, new]), *how)
+        monkeypatch.setattr(module, step, work)
         relation.rollback()
         assert sorted(map(tuple, relation.rows[relation.select(NOW)].tolist())) == before
         assert not np.any(relation.marks[: relation.count] & int(Mark.CANDIDATE | Mark.NEXT))

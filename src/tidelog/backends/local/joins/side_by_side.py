@@ -27,8 +27,9 @@ _PASSES = 4
 _MOST_TABLES = 4
 """A pass whose heads wait for those of an earlier one makes no more tables than these meanwhile."""
 _LEAST_RANGE = 64
-_COST = 2
-"""What a driving row costs, in rows that are stored."""
+_COST = 4
+"""What a driving row costs, in rows that are stored: it is looked up in several relations, perhaps, and heads are
+written."""
 
 
 def heads_by(workers: Workers, executable: Executable, driving: Array) -> Iterator[Array]:
@@ -99,7 +100,7 @@ class _Scan:
 def _together(workers: Workers, executable: Executable, ahead: _Rows | _Scan, begun: deque[_Begun]) -> Iterator[Array]:
     """The tables of all passes: those that have begun, then those that are ahead."""
     spare: list[Array] = []
-    taken, found, size, passes = 0, 0, max(_LEAST_RANGE, CHUNK // 8), _PASSES * workers.threads
+    taken, found, size, passes = 0, 0, max(_LEAST_RANGE, CHUNK // 4), _PASSES * workers.threads
     while True:
         size = min(size, max(_LEAST_RANGE, -(-ahead.left // passes)))
         while len(begun) < passes:

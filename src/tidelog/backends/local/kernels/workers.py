@@ -27,9 +27,8 @@ from tidelog.backends.local.kernels import interpreting
 
 T = TypeVar("T")
 
-LEAST = 1 << 20
-"""Fewer rows than these are left to one thread. On two cores sharing 2^14 rows made a closure of many known heads and
-points-to a fifth slower, from 2^20 on nothing was slower (`python -m benchmarks.threads`)."""
+LEAST = 1 << 15
+"""Fewer rows than these are left to one thread: to enter them takes a millisecond, to start a thread 0.1."""
 _PATIENCE = 0.01
 """Seconds after which a waiting thread looks again: an interrupt may have swallowed what would have woken it."""
 
@@ -83,11 +82,6 @@ class Workers:
     def __init__(self, threads: int = 1) -> None:
         self.threads = threads
         self._shifts: set[_Shift[Any]] = set()
-
-    @property
-    def least(self) -> int:
-        """The number of rows from which on work is shared."""
-        return LEAST
 
     def takes(self, size: int) -> bool:
         """Whether work on that number of rows is shared."""

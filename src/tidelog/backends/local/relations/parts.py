@@ -26,7 +26,7 @@ from tidelog.backends.local.kernels.compiled import Array, Int, compiled
 from tidelog.backends.local.kernels.memory import fetch32, fetch64, load32, load64, store32, store64
 from tidelog.backends.local.kernels.workers import Workers, ranges
 from tidelog.backends.local.relations.relation_kernels import COUNT, JOURNALLED, TOUCHED
-from tidelog.backends.local.relations.row_table import BLOCK, is_same, place_of, row_hash, tag_of
+from tidelog.backends.local.relations.row_table import BLOCK, hash_at, is_same, place_of, row_hash, tag_of
 
 _PIECE_BITS = 14
 _PIECE = 1 << _PIECE_BITS
@@ -65,7 +65,7 @@ def _outcome(
                 if is_same(table, at, table, row - base):
                     return np.int64(0)
             elif is_same(table, at, rows, row):
-                if how[_CARE] == 0 or marks[row] & how[_CARE] != how[_WANT]:
+                if marks[row] & how[_CARE] != how[_WANT]:
                     return np.int64(0)
                 kind = _TOUCHED if marks[row] & TOUCHED else _KNOWN
                 marks[row] |= np.uint16(how[_ADD]) | TOUCHED
@@ -174,7 +174,7 @@ def store_rows(
     """Store the rows of a table behind the first `base` ones, and the journal's entries behind the first `entries`.
 
     A stored row is collected if `marks & care == want`, and gets the marks `add`, with which it is not collected again.
-    With `care` = 0 no stored row is collected. If marks are wanted, rows that are not stored are passed over.
+    If marks are wanted, rows that are not stored are passed over.
     """
     how, several = np.array([care, want, add, want == 0], np.int64), list[Stored]()
     for start in range(0, len(table), _MOST):
@@ -223,34 +223,34 @@ def _store_some(
 
 @compiled
 def _enter(
-    rows: Array, start: Int, stop: Int, slots: Array, first: Int, last: Int, late: Array, picked: Array, ahead: Array
+    rows: Int, arity: Int, start: Int, stop: Int, slots: Array, first: Int, last: Int, late: Array, picked: Array,
+    ahead: Array,
 ) -> Int:  # fmt: skip
     """Enter the rows of a range whose search begins in a range of slots; the number of those that are late."""
     room = np.uint64(slots.shape[0] - 1)
-    count, waiting, end = np.int64(0), np.int64(0), np.uint64(last) & room
+    end, begin, length = np.uint64(last) & room, np.uint64(first), np.uint64(last - first)
+    count, waiting = np.uint64(0), np.uint64(0)
     for row in range(start, stop):
-        h = row_hash(rows, row)
-        place = np.int64(place_of(h, room))
+        h = hash_at(rows, arity, row)
         picked[count] = row
         ahead[count] = h
-        count += np.int64(place >= first) & np.int64(place < last)
-        if count < BLOCK and row < stop - 1:
+        count += np.uint64(place_of(h, room) - begin < length)
+        if count < np.uint64(BLOCK) and row < stop - 1:
             continue
         for i in range(count):
             fetch32(slots.ctypes.data, np.int64(place_of(ahead[i], room)))
         for i in range(count):
-            slot = place_of(ahead[i], room)
-            while slots[slot] != _EMPTY:
+            slot, is_late = place_of(ahead[i], room), False
+            while slots[slot] != _EMPTY and not is_late:
                 slot = (slot + _ONE) & room
-                if slot == end:
-                    break
-            if slots[slot] == _EMPTY and slot != end:
-                slots[slot] = tag_of(ahead[i], room) | np.uint32(picked[i] + 1)
-            else:
+                is_late = slot == end
+            if is_late:
                 late[waiting] = picked[i]
-                waiting += 1
-        count = np.int64(0)
-    return waiting
+                waiting += _ONE
+            else:
+                slots[slot] = tag_of(ahead[i], room) | np.uint32(picked[i] + 1)
+        count = np.uint64(0)
+    return np.int64(waiting)
 
 
 @compiled
@@ -271,7 +271,8 @@ def enter_rows(workers: Workers, rows: Array, start: int, stop: int, slots: Arra
 
     def enter(part: int) -> int:
         picked, ahead = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
-        return int(_enter(rows, start, stop, slots, *own[part], lates[part], picked, ahead))
+        arrays = lates[part], picked, ahead
+        return int(_enter(rows.ctypes.data, rows.shape[1], start, stop, slots, *own[part], *arrays))
 
     waiting = workers.run([partial(enter, part) for part in range(len(own))])
     for some, count in zip(lates, waiting):

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.backends.local.kernels.compiled import Array, Int, compiled
+from tidelog.backends.local.kernels.compiled import Array, Int, compiled, woven
 from tidelog.backends.local.kernels.hashing import spread
-from tidelog.backends.local.kernels.memory import fetch32, fetch64, load64, store64
+from tidelog.backends.local.kernels.memory import fetch32, fetch64, load32, load64, store64
 
 BLOCK = 64
 """How many rows are looked up together."""
@@ -53,6 +53,17 @@ def row_hash(table: Array, at: Int) -> np.uint64:
     h = np.uint64(arity)
     for column in range(arity):
         h = extended(h, table[at, column])
+    return h
+
+
+@woven
+def hash_at(table: Int, arity: Int, at: Int) -> np.uint64:
+    """The hash of a row of a table that is given by its address; `row_hash` of the same row."""
+    if arity == 2:
+        return word_hash(np.uint64(load64(table, at)))
+    h = np.uint64(arity)
+    for column in range(arity):
+        h = extended(h, load32(table, at * arity + column))
     return h
 
 
@@ -146,7 +157,7 @@ def append_pairs(table: Int, size: Int, rows: Int, slots: Array, count: Int, ahe
             fetch32(slots.ctypes.data, np.int64(place_of(h, room)))
         for i in range(np.uint64(stop - start)):
             slot = slots[place_of(ahead[i], room)]
-            if slot != _EMPTY:
+            if slot != _EMPTY and (slot ^ tag_of(ahead[i], room)) & ~np.uint32(low) == _EMPTY:
                 fetch64(rows, (np.int64(slot) & low) - 1)
         for at in range(start, stop):
             h, word = ahead[np.uint64(at - start)], load64(table, at)

@@ -36,9 +36,9 @@ a machine that is short of memory 25 ms were seen."""
 _LARGE = 1 << 22
 """From how many bytes on numpy asks for pages of 2 MB. To make one takes up to 35 ms where free memory is scattered,
 and nothing can be looked at meanwhile; a page of 4 KB takes a microsecond."""
-_SHARED = 4
-"""What several threads build is built in steps of this part of the least work that is worth sharing: starting threads
-for a step takes 0.1 ms, the step 5 ms."""
+_SHARED, _DRIVING = 1 << 18, 1 << 20
+"""What several threads build is built in steps of so many rows: starting threads takes 0.1 ms, the step 5 ms. Rows that
+drive a join are handed over in larger pieces, because a join asks between two tables anyway."""
 
 
 def never() -> None:
@@ -101,7 +101,7 @@ def ranges(size: int, step: int = 0, workers: Workers = ALONE) -> Iterator[tuple
     """The range of `size` rows, cut into steps; longer ones if several threads work on each."""
     step = step or STEP
     if workers.threads > 1:
-        step = max(step, workers.least // _SHARED)
+        step = max(step, _SHARED)
     for start in range(0, size, step):
         yield start, min(start + step, size)
 
@@ -117,7 +117,7 @@ def _pieces(rows: Array, pause: Callable[[], None], workers: Workers, step: int)
     while start < len(rows):
         if start:
             pause()
-        stop = start + (workers.least if workers.takes(len(rows) - start) else step)
+        stop = start + (_DRIVING if workers.takes(len(rows) - start) else step)
         yield rows[start:stop]
         start = stop
 
@@ -129,7 +129,7 @@ def joined(parts: list[Array], pause: Callable[[], None] = never) -> Array:
     size, start = sum(map(len, parts)), 0
     if size <= STEP:
         return np.concatenate(parts)
-    made = _untouched((size, *parts[0].shape[1:]), parts[0].dtype)
+    made = untouched((size, *parts[0].shape[1:]), parts[0].dtype)
     for part in parts:
         for first, last in ranges(len(part)):
             made[start + first : start + last] = part[first:last]
@@ -138,7 +138,7 @@ def joined(parts: list[Array], pause: Callable[[], None] = never) -> Array:
     return made
 
 
-def _untouched(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+def untouched(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Memory that is touched for the first time when it is filled, a small page at a time."""
     size = prod(shape) * dtype.itemsize
     if size < _LARGE:
