@@ -23,49 +23,13 @@ from tidelog.backends.local.kernels.memory import fetch32, fetch64, load32, load
 from tidelog.backends.local.kernels.workers import Workers, ranges
 from tidelog.backends.local.relations.parts import Stored
 from tidelog.backends.local.relations.relation_kernels import TOUCHED
-from tidelog.backends.local.relations.row_table import BLOCK, hash_at, place_of, tag_of
+from tidelog.backends.local.relations.row_table import BLOCK, hash_at, is_equal, place_of, tag_of
 
 _PIECE_BITS = 15
 _PIECE = 1 << _PIECE_BITS
 """The rows of a table are written by pieces of this number of rows."""
 _AHEAD = 32
 _EMPTY, _ONE = np.uint32(0), np.uint64(1)
-_PRESENT, _NEW, _LATE = -1, 0, 1
-
-
-@compiled
-def _is_same(table: Int, at: Int, rows: Int, row: Int, arity: Int) -> bool:
-    if arity == 2:
-        return bool(load64(table, at) == load64(rows, row))
-    for column in range(arity):  # noqa: SIM110 - a generator does not compile
-        if load32(table, at * arity + column) != load32(rows, row * arity + column):
-            return False
-    return True
-
-
-@compiled
-def _claim_one(
-    table: Int, at: Int, h: np.uint64, arity: Int, rows: Int, base: Int, slots: Array, end: np.uint64
-) -> tuple[Int, np.uint64]:  # fmt: skip
-    """Whether a row is present, new, or late because its search comes to the slot `end`; and the slot it is given."""
-    room = np.uint64(slots.shape[0] - 1)
-    low = np.int64(room)
-    place, tag = place_of(h, room), tag_of(h, room)
-    while True:
-        slot = slots[place]
-        if slot == _EMPTY:
-            slots[place] = tag | np.uint32(base + at + 1)
-            return _NEW, place
-        if (slot ^ tag) & ~np.uint32(low) == _EMPTY:
-            row = (np.int64(slot) & low) - 1
-            if row < base:
-                if _is_same(table, at, rows, row, arity):
-                    return _PRESENT, place
-            elif _is_same(table, at, table, row - base, arity):
-                return _PRESENT, place
-        place = (place + _ONE) & room
-        if place == end:
-            return _LATE, place
 
 
 @compiled
@@ -97,10 +61,7 @@ def _claim(
             while slot != _EMPTY:
                 if (slot ^ tag) & ~np.uint32(low) == _EMPTY:
                     row = (np.int64(slot) & low) - 1
-                    if arity == 2:
-                        if load64(table, mine) == load64(rows if row < base else table - 8 * base, row):
-                            break
-                    elif _is_same(table, mine, rows if row < base else table - 4 * arity * base, row, arity):
+                    if is_equal(table, mine, rows if row < base else table - 4 * arity * base, row, arity):
                         break
                 place = (place + _ONE) & room
                 slot = slots[place]
@@ -123,11 +84,21 @@ def _claim_late(
     late: Array, table: Int, arity: Int, rows: Int, base: Int, slots: Array, listed: Array, places: Array
 ) -> Int:  # fmt: skip
     """The same for rows whose search has left its range, when nobody else is at work; how many are new."""
-    new = np.int64(0)
+    room, new = np.uint64(slots.shape[0] - 1), np.int64(0)
+    low = np.int64(room)
     for i in range(late.shape[0]):
-        at, everywhere = np.int64(late[i]), np.uint64(slots.shape[0])
-        verdict, place = _claim_one(table, at, hash_at(table, arity, at), arity, rows, base, slots, everywhere)
-        if verdict == _NEW:
+        at = np.int64(late[i])
+        h = hash_at(table, arity, at)
+        place, tag = place_of(h, room), tag_of(h, room)
+        slot = slots[place]
+        while slot != _EMPTY:
+            row = (np.int64(slot) & low) - 1
+            if is_equal(table, at, rows if row < base else table - 4 * arity * base, row, arity):
+                break
+            place = (place + _ONE) & room
+            slot = slots[place]
+        if slot == _EMPTY:
+            slots[place] = tag | np.uint32(base + at + 1)
             listed[new], places[new] = at, place
             new += 1
     return new
@@ -194,8 +165,8 @@ def store_new_rows(
     """
     size, arity, addresses = len(table), rows.shape[1], (table.ctypes.data, rows.ctypes.data)
     own, pieces = ranges(len(slots), workers.threads), -(-size // _PIECE)
-    listed, places = ([np.empty(size, np.int32) for _ in range(len(own) + 1)] for _ in range(2))
-    lates = [np.empty(size, np.int32) for _ in own]
+    listed, lates = ([np.empty(size, np.int32) for _ in range(len(own) + 1)] for _ in range(2))
+    places = [np.empty(size, np.uint32) for _ in listed]
 
     def claim(part: int) -> tuple[int, int]:
         picked, ahead = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)

@@ -26,7 +26,7 @@ from tidelog.backends.local.kernels.compiled import Array, Int, compiled
 from tidelog.backends.local.kernels.memory import fetch32, fetch64, load32, load64, store32, store64
 from tidelog.backends.local.kernels.workers import Workers, ranges
 from tidelog.backends.local.relations.relation_kernels import COUNT, JOURNALLED, TOUCHED
-from tidelog.backends.local.relations.row_table import BLOCK, hash_at, is_same, place_of, row_hash, tag_of
+from tidelog.backends.local.relations.row_table import BLOCK, hash_at, is_equal, place_of, row_hash, tag_of
 
 _PIECE_BITS = 14
 _PIECE = 1 << _PIECE_BITS
@@ -38,90 +38,86 @@ _NEW, _KNOWN, _TOUCHED = 1, 2, 3
 _LATE = -1
 _CARE, _WANT, _ADD, _IS_OPEN = 0, 1, 2, 3
 _AHEAD = 32
-_EMPTY, _FIRST, _ONE = np.uint32(0), np.uint32(1), np.uint64(1)
+_EMPTY, _ONE = np.uint32(0), np.uint64(1)
 
 
 @compiled
 def _outcome(
-    table: Array, at: Int, h: np.uint64, rows: Array, base: Int, marks: Array, slots: Array, end: Int, how: Array
+    table: Int, at: Int, h: np.uint64, arity: Int, rows: Int, base: Int, marks: Array, slots: Array, end: np.uint64,
+    how: Array,
 ) -> Int:  # fmt: skip
     """What becomes of a row, with the slot or the stored row; _LATE if the search comes to the slot `end`.
 
     A row that is new gets its slot, if it is to be stored. `how` is told in `store_rows`.
     """
     room = np.uint64(slots.shape[0] - 1)
-    low = np.uint32(room)
+    low = np.int64(room)
     place, tag = place_of(h, room), tag_of(h, room)
-    while True:
-        slot = slots[place]
-        if slot == _EMPTY:
-            if not how[_IS_OPEN]:
-                return np.int64(0)
-            slots[place] = tag | np.uint32(base + at + 1)
-            return np.int64(place) << 2 | _NEW
-        if slot & ~low == tag:
-            row = np.int64((slot & low) - _FIRST)
-            if row >= base:
-                if is_same(table, at, table, row - base):
+    slot = slots[place]
+    while slot != _EMPTY:
+        if (slot ^ tag) & ~np.uint32(low) == _EMPTY:
+            row = (np.int64(slot) & low) - 1
+            if is_equal(table, at, rows if row < base else table - 4 * arity * base, row, arity):
+                mark = marks[np.uint64(row)]
+                if row >= base or mark & how[_CARE] != how[_WANT]:
                     return np.int64(0)
-            elif is_same(table, at, rows, row):
-                if marks[row] & how[_CARE] != how[_WANT]:
-                    return np.int64(0)
-                kind = _TOUCHED if marks[row] & TOUCHED else _KNOWN
-                marks[row] |= np.uint16(how[_ADD]) | TOUCHED
-                return row << 2 | kind
+                marks[np.uint64(row)] = mark | np.uint16(how[_ADD]) | TOUCHED
+                return row << 2 | (_TOUCHED if mark & TOUCHED else _KNOWN)
         place = (place + _ONE) & room
-        if place == np.uint64(end):
+        if place == end:
             return np.int64(_LATE)
+        slot = slots[place]
+    if not how[_IS_OPEN]:
+        return np.int64(0)
+    slots[place] = tag | np.uint32(base + at + 1)
+    return np.int64(place) << 2 | _NEW
 
 
 @compiled
 def _claim(
-    table: Array, rows: Array, base: Int, marks: Array, slots: Array, first: Int, last: Int, how: Array,
-    outcomes: Array, tallies: Array, late: Array, picked: Array, ahead: Array,
+    table: Int, size: Int, arity: Int, rows: Int, base: Int, marks: Array, slots: Array, first: Int, last: Int,
+    how: Array, outcomes: Array, tallies: Array, late: Array, picked: Array, ahead: Array,
 ) -> Int:  # fmt: skip
     """Find out what becomes of the rows whose search begins in a range of slots; the number of those that are late."""
-    room, size = np.uint64(slots.shape[0] - 1), table.shape[0]
-    low, arity, end = np.uint32(room), rows.shape[1], np.int64(np.uint64(last) & room)
-    count, waiting = np.int64(0), np.int64(0)
+    room = np.uint64(slots.shape[0] - 1)
+    low, end, begin, length = np.int64(room), np.uint64(last) & room, np.uint64(first), np.uint64(last - first)
+    count, waiting = np.uint64(0), np.uint64(0)
     for at in range(size):
-        h = row_hash(table, at)
-        place = np.int64(place_of(h, room))
+        h = hash_at(table, arity, at)
         picked[count] = at
         ahead[count] = h
-        count += np.int64(place >= first) & np.int64(place < last)
-        if count < BLOCK and at < size - 1:
+        count += np.uint64(place_of(h, room) - begin < length)
+        if count < np.uint64(BLOCK) and at < size - 1:
             continue
         for i in range(count):
             fetch32(slots.ctypes.data, np.int64(place_of(ahead[i], room)))
         for i in range(count):
             slot = slots[place_of(ahead[i], room)]
-            if slot != _EMPTY:
-                row = np.int64((slot & low) - _FIRST)
-                if row < base:
-                    fetch32(rows.ctypes.data, row * arity)
+            if slot != _EMPTY and (slot ^ tag_of(ahead[i], room)) & ~np.uint32(low) == _EMPTY:
+                fetch32(rows, ((np.int64(slot) & low) - 1) * arity)
         for i in range(count):
             mine = picked[i]
-            outcome = _outcome(table, mine, ahead[i], rows, base, marks, slots, end, how)
+            outcome = _outcome(table, mine, ahead[i], arity, rows, base, marks, slots, end, how)
             if outcome == _LATE:
                 late[waiting] = mine
-                waiting += 1
+                waiting += _ONE
             else:
-                outcomes[mine] = outcome
-                tallies[mine >> _PIECE_BITS, outcome & 3] += 1
-        count = np.int64(0)
-    return waiting
+                outcomes[np.uint64(mine)] = outcome
+                tallies[np.uint64(mine >> _PIECE_BITS), np.uint64(outcome & 3)] += 1
+        count = np.uint64(0)
+    return np.int64(waiting)
 
 
 @compiled
 def _claim_late(
-    late: Array, table: Array, rows: Array, base: Int, marks: Array, slots: Array, how: Array, outcomes: Array,
+    late: Array, table: Int, arity: Int, rows: Int, base: Int, marks: Array, slots: Array, how: Array, outcomes: Array,
     tallies: Array,
 ) -> None:  # fmt: skip
     """The same for rows whose search has left its range, when nobody else is at work."""
     for i in range(late.shape[0]):
-        at = late[i]
-        outcomes[at] = _outcome(table, at, row_hash(table, at), rows, base, marks, slots, slots.shape[0], how)
+        at, everywhere = np.int64(late[i]), np.uint64(slots.shape[0])
+        h = hash_at(table, arity, at)
+        outcomes[at] = _outcome(table, at, h, arity, rows, base, marks, slots, everywhere, how)
         tallies[at >> _PIECE_BITS, outcomes[at] & 3] += 1
 
 
@@ -191,6 +187,7 @@ def _store_some(
 ) -> Stored:  # fmt: skip
     """The same for a table that is not too large."""
     size, pieces = len(table), -(-len(table) // _PIECE)
+    arity, addresses = rows.shape[1], (table.ctypes.data, rows.ctypes.data)
     own = ranges(len(slots), workers.threads)
     outcomes, tallies = np.empty(size, np.int64), np.zeros((len(own), pieces, 4), np.int64)
     lates = [np.empty(size, np.int32) for _ in own]
@@ -198,12 +195,12 @@ def _store_some(
     def claim(part: int) -> int:
         picked, ahead = np.empty(BLOCK, np.int64), np.empty(BLOCK, np.uint64)
         arrays = how, outcomes, tallies[part], lates[part], picked, ahead
-        return int(_claim(table, rows, base, marks, slots, *own[part], *arrays))
+        return int(_claim(addresses[0], size, arity, addresses[1], base, marks, slots, *own[part], *arrays))
 
     waiting = workers.run([partial(claim, part) for part in range(len(own))])
     if any(waiting):
         late = np.sort(np.concatenate([some[:count] for some, count in zip(lates, waiting)]))
-        _claim_late(late, table, rows, base, marks, slots, how, outcomes, tallies[0])
+        _claim_late(late, addresses[0], arity, addresses[1], base, marks, slots, how, outcomes, tallies[0])
     counts = tallies.sum(axis=0)
     new, hits = counts[:, _NEW], counts[:, _NEW] + counts[:, _KNOWN] + counts[:, _TOUCHED]
     listed = new + counts[:, _KNOWN]

@@ -105,6 +105,17 @@ def is_same(table: Array, at: Int, rows: Array, row: Int) -> bool:
     return True
 
 
+@woven
+def is_equal(table: Int, at: Int, rows: Int, row: Int, arity: Int) -> bool:
+    """As `is_same`, for rows as wide as each other in tables that are given by their addresses."""
+    if arity == 2:
+        return bool(load64(table, at) == load64(rows, row))
+    for column in range(arity):  # noqa: SIM110 - a generator does not compile
+        if load32(table, at * arity + column) != load32(rows, row * arity + column):
+            return False
+    return True
+
+
 @compiled
 def probe(table: Array, at: Int, h: np.uint64, rows: Array, slots: Array) -> Int:
     """The stored row equal to `table[at]`, whose hash is `h`; or -1 - the free slot for it."""
