@@ -13,6 +13,7 @@ from unittest.mock import patch
 from tidelog.backends.local import store
 from tidelog.backends.local.joins import executable, runner, side_by_side
 from tidelog.backends.local.kernels import workers
+from tidelog.backends.local.relations import relation
 
 
 @contextmanager
@@ -20,6 +21,7 @@ def sharing(least: int = 4, chunk: int = 16) -> Iterator[None]:
     """Share whatever has at least so many rows; the tables of joins have `chunk` rows."""
     with (
         patch.object(workers, "LEAST", least),
+        patch.object(relation, "_CACHED", 0),
         patch.object(side_by_side, "CHUNK", chunk),
         patch.object(side_by_side, "_LEAST_RANGE", 1),
         patch.object(executable, "CHUNK", chunk),
