@@ -31,7 +31,7 @@ RESULTS = Path(__file__).parent / "results"
 QUICK = ("rand1k", "rmat1k", "sparse200k", "lubm1", "rs2", "generation300k")
 TOO_MUCH = {"clingo": {"sparse10m", "dense2k"}, "cozo": {"sparse10m", "dense2k"}}
 """What takes minutes or gigabytes elsewhere, left out by default; `--all` measures it."""
-QUESTIONS = ("compile", "single", "flat", "files", "bytes")
+QUESTIONS = ("compile", "single", "flat", "files", "bytes", "threads")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -40,21 +40,33 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--quick", action="store_true", help="a few small workloads only, nothing is written")
     parser.add_argument("--all", action="store_true", help="also what takes other engines minutes or gigabytes")
     parser.add_argument("--only", nargs="*", metavar="WORKLOAD", help=f"some of: {', '.join(WORKLOADS)}")
+    parser.add_argument("--again", nargs="*", choices=QUESTIONS, help="ask these again, and keep the other results")
     parser.add_argument("--timeout", type=float, default=180, help="seconds per measurement (default: %(default)s)")
     parser.add_argument("--output", type=Path, default=RESULTS, help="where results are written")
     args = parser.parse_args(argv)
+    if args.again:
+        found = json.loads((args.output / "local.json").read_text(encoding="utf-8"))
+        found.update((question, _answer(question)) for question in args.again)
+        print("\n".join([*lines(found["runs"], found["threads"]), "", *limits(found)]))
+        _write(args.output, found)
+        return 0
     names = args.only or (QUICK if args.quick else list(WORKLOADS))
     runs = [run for name in names for run in _measure(name, args.timeout, everything=args.all)]
     print("\n".join(table(runs)))
     _check(runs)
     if args.quick or args.only:
         return 0
-    answers = {question: _ask("benchmarks.local.updates", question, timeout=900) for question in QUESTIONS}
-    answers["threads"] = _ask("benchmarks.local.growth", timeout=900)
+    answers = {question: _answer(question) for question in QUESTIONS}
     found = {"machine": _machine(), "runs": runs, "exponents": exponents(runs), **answers}
     print("\n".join(["", *ratios(runs), "", *lines(runs, answers["threads"]), "", *limits(answers)]))
     _write(args.output, found)
     return 0
+
+
+def _answer(question: str) -> Any:
+    if question == "threads":
+        return _ask("benchmarks.local.growth", timeout=900)
+    return _ask("benchmarks.local.updates", question, timeout=900)
 
 
 def _measure(name: str, timeout: float, *, everything: bool) -> list[dict[str, Any]]:
