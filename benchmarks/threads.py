@@ -1,7 +1,7 @@
 """One thread beside several: `python -m benchmarks.threads [CASE ...] [--threads N] [--repeats N]`
 
 What      : seconds on the wall of loading and deriving with one thread and with N, and their ratio; then CPU seconds of
-            both, and those of the calling thread alone with N.
+            both, and those of the calling thread alone with N. Last, what two engines gain that share nothing.
 Idea      : ratios in one run mean something on any machine. The runs of one case take turns; the median counts. The
             wall is what threads are for, so the machine must have N cores to spare. On a busy one look at the CPU
             seconds: if all threads together take as long as one alone, and the caller a part of it, work was shared.
@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 
@@ -132,6 +133,27 @@ def measure(name: str, threads: int, repeats: int) -> None:
     print(f"{name:12} {max(facts):12,} {one:8.3f} {several:8.3f} {one / several:6.2f}x {used}", flush=True)
 
 
+def apart(name: str, repeats: int) -> float:
+    """How many times faster two engines derive beside each other than one after the other: what can be gained here.
+
+    They share nothing but the machine: its memory, its cache and, perhaps, a core that looks like two.
+    """
+    case, ratios = derived(name), list[float]()
+    for _ in range(repeats):
+        one, *both = case(1), case(1), case(1)
+        started = time.perf_counter()
+        one()
+        alone = time.perf_counter() - started
+        threads = [Thread(target=run) for run in both]
+        started = time.perf_counter()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        ratios.append(2 * alone / (time.perf_counter() - started))
+    return statistics.median(ratios)
+
+
 def main() -> None:
     """Measure the cases that are asked for."""
     arguments = argparse.ArgumentParser(prog="python -m benchmarks.threads", description=__doc__.split("\n")[0])
@@ -147,6 +169,8 @@ def main() -> None:
     print(f"{names} {'1, CPU':>8} {'N, CPU':>8} {'caller':>8}")
     for name in options.cases:
         measure(name, options.threads, options.repeats)
+    for name in ("sparse2m", "power3m"):
+        print(f"two engines beside each other, {name}: {apart(name, options.repeats):.2f}x", flush=True)
 
 
 if __name__ == "__main__":

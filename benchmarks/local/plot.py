@@ -54,7 +54,7 @@ def _growth(panel: Any, runs: list[dict[str, Any]], family: str) -> None:
 def _threads(panel: Any, lines: list[dict[str, Any]]) -> None:
     for name in dict.fromkeys(line["case"] for line in lines):
         some = [(line["threads"], line["wall"]) for line in lines if line["case"] == name]
-        panel.plot(*zip(*some), marker="o", markersize=4, label=f"{name}: {some[0][1] / some[-1][1]:.2f} times faster")
+        panel.plot(*zip(*some), marker="o", markersize=4, label=f"{name}: {some[0][1] / some[-1][1]:.2f} times as fast")
     panel.set_xticks(sorted({line["threads"] for line in lines}))
     panel.set(yscale="log", xlabel="threads", ylabel="seconds on the wall")
     panel.set_title("Threads")

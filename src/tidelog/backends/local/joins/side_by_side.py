@@ -27,9 +27,8 @@ _PASSES = 4
 _MOST_TABLES = 4
 """A pass whose heads wait for those of an earlier one makes no more tables than these meanwhile."""
 _LEAST_RANGE = 64
-_COST = 4
-"""What a driving row costs, in rows that are stored: it is looked up in several relations, perhaps, and heads are
-written."""
+_COST = 2
+"""What a driving row costs, in rows that are stored."""
 
 
 def heads_by(workers: Workers, executable: Executable, driving: Array) -> Iterator[Array]:

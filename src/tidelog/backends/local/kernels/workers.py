@@ -27,8 +27,9 @@ from tidelog.backends.local.kernels import interpreting
 
 T = TypeVar("T")
 
-LEAST = 1 << 15
-"""Fewer rows than these are left to one thread: to enter them takes a millisecond, to start a thread 0.1."""
+LEAST = 1 << 16
+"""Fewer rows than these are left to one thread. To start a thread takes 0.1 ms, but where every core is busy with
+something else, its share may be late by some milliseconds, which is what these rows take."""
 _PATIENCE = 0.01
 """Seconds after which a waiting thread looks again: an interrupt may have swallowed what would have woken it."""
 
