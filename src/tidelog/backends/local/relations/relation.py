@@ -42,7 +42,7 @@ _NOT_PRESENT = View(outside=Mark.NOW | Mark.NEXT)
 _FEW_NEW = 4
 """Rows that are known to be new are entered one by one if those that are there are this many times as many."""
 _CACHED = 1 << 22
-"""So many slots are about what a cache holds. Until then two threads gain nothing over one that enters new rows."""
+"""About how many slots a cache holds. Until then two threads gain nothing over one that enters new rows."""
 _LEAST_DEAD, _MANY = 1024, 1 << 12
 _SELECTED = 1 << 19
 """How many rows are looked through in one step, at about 1 ns each; what is found goes into memory that is touched for

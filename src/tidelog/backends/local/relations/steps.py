@@ -37,7 +37,7 @@ _LARGE = 1 << 22
 """From how many bytes on numpy asks for pages of 2 MB. To make one takes up to 35 ms where free memory is scattered,
 and nothing can be looked at meanwhile; a page of 4 KB takes a microsecond."""
 _SHARED, _DRIVING = 1 << 18, 1 << 20
-"""What several threads build is built in steps of so many rows: starting threads takes 0.1 ms, the step 5 ms. Rows that
+"""What several threads build is built in steps of _SHARED rows: starting threads takes 0.1 ms, the step 5 ms. Rows that
 drive a join are handed over in larger pieces, because a join asks between two tables anyway."""
 
 
