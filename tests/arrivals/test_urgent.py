@@ -177,7 +177,7 @@ def test_a_stream_of_urgent_updates_takes_nothing_from_the_bulk_work(
     bulk.result()
     engine.watcher = None
     engine.settle()
-    assert sum(one.result().version < bulk.result().version for one in urgent) > 10
+    assert sum(one.result().version < bulk.result().version for one in urgent) > 5  # `auto` takes the fewest steps
     assert (7, 0) in engine["path"]
     assert ((100, 0) in engine["path"], (100, 1) in engine["path"]) == (True, False)
     engine.verify()
