@@ -135,6 +135,41 @@ def test_a_stage_for_which_rows_are_better_is_looked_at_again_when_it_has_change
     made.verify()
 
 
+def test_a_transaction_that_passes_one_in_bits_leaves_bits_to_it(monkeypatch):
+    """It would number its own values over those of the open one, and say at its end that nothing is being derived."""
+    monkeypatch.setenv("TIDELOG_BITS", "bits")
+    rules = CLOSURES["left"] + "q(x, y) :- f(x, y). q(x, z) :- f(x, y), q(y, z). u(x) :- q(x, x)."
+    facts, made, passed, afterwards = graph(5, 60, 150), tl.Engine(rules), [], []
+    bits = made._backend.store.bits
+
+    def watch(_: int) -> None:
+        if passed and passed[0].done():
+            afterwards.append(bits.is_deriving)
+        elif bits.is_deriving and not passed:
+            passed.append(made.submit(insert={"f": facts["f"]}, urgent=True))
+
+    made.watcher = watch
+    bulk = made.submit(insert={"e": facts["e"]})
+    bulk.result()
+    made.watcher = None
+    made.settle()
+    assert passed[0].result().version < bulk.result().version
+    assert afterwards[0]  # the open one is in the middle of its rounds still
+    made.verify()
+
+
+def test_counts_that_do_not_fit_say_nothing_about_deriving(monkeypatch):
+    """Stages are remembered where rows were better, for each purpose by itself."""
+    dense = {"e": np.argwhere(np.random.default_rng(1).random((60, 60)) < 0.2)}
+    made = tl.Engine(CLOSURES["left"], strategy="counting")
+    monkeypatch.setattr(at_once, "fits", lambda *_: False)
+    made.apply(insert=dense)
+    made.strategy = "recompute"
+    change = made.apply(delete={"e": dense["e"][:1]})
+    assert any(phase == "at once" for _, phase in change.stats.derivations)
+    made.verify()
+
+
 def test_a_stage_that_is_given_up_has_changed_nothing(monkeypatch):
     """Rows that waited are forgotten, and rounds are not counted twice."""
     chain = {"e": [(number, number + 1) for number in range(300)]}

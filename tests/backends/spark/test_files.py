@@ -168,6 +168,7 @@ def test_parcels_bring_every_fact_to_its_file(facts: list[tuple[int, int, bool]]
 def test_large_parcels_wait_in_files_of_their_own(tmp_path: Path) -> None:
     """A task that runs again leaves others; small parcels are carried. The facts are the same either way."""
     numbers, folder = np.arange(60_000), tmp_path / "parcels"
+    folder.mkdir()
     for count, files in ((60_000, 4), (100, 0)):
         columns, flags = [numbers[:count], numbers[:count] * 7 % 1000], np.ones(count, np.bool_)
         near, far = (Packing(((2, 0), (2, 1)), 2, where) for where in (str(folder), None))
@@ -175,6 +176,15 @@ def test_large_parcels_wait_in_files_of_their_own(tmp_path: Path) -> None:
         found, again = (unpacked(near.facts((0, 1), columns, flags)) for _ in range(2))
         assert len(list(folder.glob("*"))) - before == 2 * files
         assert found == again == unpacked(far.facts((0, 1), columns, flags))
+
+
+def test_a_task_that_outlives_its_job_does_not_make_the_folder_again(tmp_path: Path) -> None:
+    """The driver has deleted it, and nobody would know its name any more."""
+    numbers = np.arange(60_000)
+    late = Packing(((2, 0),), 2, str(tmp_path / "parcels"))
+    with pytest.raises(FileNotFoundError):
+        list(late.facts((0,), [numbers, numbers], np.ones(len(numbers), np.bool_)))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_rows_are_cut_into_groups() -> None:

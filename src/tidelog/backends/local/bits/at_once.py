@@ -66,8 +66,8 @@ class BitStages:
         self._derivations, self._counted = derivations, counted
         self._shapes: dict[int, tuple[Stage, tuple[PairRule, ...] | None]] = {}
         self._prices: dict[frozenset[str], float] = {}
-        self._declined: dict[frozenset[str], int] = {}
-        """How many facts there were to read when rows were better."""
+        self._declined: dict[tuple[frozenset[str], bool], int] = {}
+        """How many facts a stage read when rows were better, to derive it or to count it."""
         self._numbers = Numbers()
         self.is_deriving = False
         """Whether a stage is being derived: another one that adds values to it would have them nowhere."""
@@ -109,12 +109,13 @@ class BitStages:
         counted: Counted | None,
     ) -> float | None:
         asked = None if rules is None else way()
-        if rules is None or asked is Way.ROWS:
+        if rules is None or asked is Way.ROWS or self.is_deriving:  # by a transaction that lets this one pass
             return None
         is_forced = asked is Way.BITS
         facts = self._read(stage, rules)
         size = sum([relation.size for relation, _ in facts])
-        declined = self._declined.get(stage.relations, -size)
+        key = stage.relations, counted is not None
+        declined = self._declined.get(key, -size)
         if not is_forced and (size < FEWEST or _ALIKE * abs(size - declined) < size):
             return None
         numbering = self._numbers.number(facts, self._dictionary.ids, MOST_VALUES)
@@ -124,7 +125,7 @@ class BitStages:
             self.is_deriving = True
             price = self._derive(stage, rules, numbering, ask_round, counted, is_forced=is_forced)
             if price is None and not is_forced:
-                self._declined[stage.relations] = size
+                self._declined[key] = size
             return price
         finally:
             self.is_deriving = False

@@ -223,7 +223,8 @@ class Runner:
             driving = self._relations[relation].rows.take(rows, axis=0)
             if relation in executable.own:
                 ranks = counted.of(self._relations[relation]).ranks(rows)
-        for table, body in under_budget(self.ask_budget, executable.instances(driving)):
+        instances = executable.instances(driving)
+        for table, body in under_budget(self.ask_budget, instances, lambda pair: len(pair[0])):
             if not len(table):
                 continue
             facts = heads.store(with_columns(table), ANY, NO_MARKS)

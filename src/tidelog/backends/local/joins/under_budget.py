@@ -9,18 +9,18 @@ Never     : no facts are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sized
-from typing import TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
-T = TypeVar("T", bound=Sized)
+T = TypeVar("T")
 _LONG = 1 << 14
 
 
-def under_budget(ask_budget: Callable[[], None], tables: Iterator[T]) -> Iterator[T]:
+def under_budget(ask_budget: Callable[[], None], tables: Iterator[T], size: Callable[[Any], int] = len) -> Iterator[T]:
     """The tables of a rule; `ask_budget` raises when a budget is used up."""
     ask_budget()
     for table in tables:
-        if len(table) > _LONG:
+        if size(table) > _LONG:
             ask_budget()
         yield table
         ask_budget()

@@ -78,14 +78,18 @@ def _find(column: Array, first: Int, shift: Int, starts: Array, keys: Array, fou
         else:
             bucket = min(((key >> 1) - first) >> shift, last)
             low, high = np.int64(starts[bucket]), np.int64(starts[bucket + 1])
+        stop = high
         while low < high:
             middle = (low + high) >> 1
             if column[middle] < key:
                 low = middle + 1
             else:
                 high = middle
-        found[at] = low
         end = low
-        while end < len(column) and column[end] == key:
-            end += 1
-        counts[at] = end - low
+        while end < stop:  # a search again, because a key may have most of the places
+            middle = (end + stop) >> 1
+            if column[middle] > key:
+                stop = middle
+            else:
+                end = middle + 1
+        found[at], counts[at] = low, end - low

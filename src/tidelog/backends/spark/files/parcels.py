@@ -18,7 +18,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -91,7 +90,6 @@ class Packing:
             _put(sink, rows)
             body, file = sink.getvalue().to_pybytes(), None
         else:
-            Path(self.folder).mkdir(parents=True, exist_ok=True)
             body, file = None, f"{self.folder}/{uuid.uuid4().hex}"
             with pa.OSFile(file, "wb") as out:
                 _put(out, rows)

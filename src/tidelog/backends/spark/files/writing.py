@@ -18,6 +18,7 @@ import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,8 @@ def into(jobs: Jobs, parcels: DataFrame, task: Write) -> list[dict[str, Any]]:
     tasks = min(packing.files, _FILES_AT_ONCE * packing.shards)
     placed = parcels.repartitionById(tasks, F.col("home") % tasks)
     try:
+        if packing.folder is not None:  # made here, so that a task which outlives the job leaves nothing behind
+            Path(packing.folder).mkdir(parents=True, exist_ok=True)
         found: list[dict[str, Any]] = jobs.run(placed.mapInArrow(task, RECORD).toArrow).to_pylist()
     finally:
         if packing.folder is not None:
