@@ -3,7 +3,7 @@
 What      : runs the steps of the named tiers (all of them if none is named), one after the other, and keeps one JSON
             record for each beside this file: which source it ran on, what was done, what failed.
 Idea      : a step is a process of its own, so that a crash is a failure and not the end of the run. The record is
-            written anew after each step: whoever stops the command, or gives it few minutes, goes on later.
+            written anew after each step: a command that is stopped, or given few minutes, goes on later.
 Invariant : a record is about one source, named by the tree of `src` in git and the commit it was taken from; with
             another source, or with changes that are not committed, a tier begins again. A failure stops no tier; the
             exit code is 1 if a record has one.

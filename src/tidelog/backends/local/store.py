@@ -119,7 +119,7 @@ class LocalStore:
 
     def clear(self) -> None:
         """Between transactions: forget every fact, count and plan, but no constant."""
-        self.relations.clear()
+        self.catalogue.clear()
         self.prepared, self.counted, self.groups = {}, Counted(), Groups(self.dictionary, self.catalogue.pause)
 
     def commit(self, *, tidies: bool = True) -> None:

@@ -171,12 +171,11 @@ class SparkBackend:
 
     def begin(self, budget: Budget) -> None:
         """An update begins: from now on this budget is asked, and what would fill the driver is stopped."""
+        store, self.missed = self.store, 0
         self._jobs.begin()
-        self.missed = 0
         self._jobs.require_session()
-        store = self.store
         store.freshen()
-        store.bulk.stats = []
+        store.bulk.stats, store.bulk.limits = [], budget.limits
 
         def ask_arriving() -> None:
             budget.ask_time()
@@ -196,8 +195,8 @@ class SparkBackend:
                 budget.ask_bytes(store.near.nbytes + weight())
 
         store.near.ask_budget, self._near.ask_arriving = ask_budget, ask_arriving
-        self._near.ask, store.bulk.limits = ask, budget.limits
-        self._jobs.ask_budget, self._budget = budget.ask_time, budget
+        store.near.catalogue.pause.begin(ask_arriving)  # a full driver is for strategies to hear, which are given up
+        self._near.ask, self._jobs.ask_budget, self._budget = ask, budget.ask_time, budget
 
     def charge(self) -> None:
         """Ask the budget whether to commit; large relations are counted here only, because that takes a job."""
@@ -312,6 +311,8 @@ class SparkBackend:
         cold = self.store.committed.relations.get(relation)
         if cold is not None:
             self._here(cold, OLD)
+        elif relation not in self.store.near.relations:  # it was forgotten since it was listed, and has no facts
+            return pa.table({}), np.zeros(0, np.bool_)
         return self._near.snapshot(relation)
 
     def freeze(self, relation: str, facts: Facts) -> FactTable:

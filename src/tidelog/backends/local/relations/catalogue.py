@@ -171,6 +171,11 @@ class Catalogue:
             del self.relations[name]
         self.published = {name: one for name, one in self.published.items() if not is_worthless(name)}
 
+    def clear(self) -> None:
+        """Between transactions: have no relations any more, in no version."""
+        self.relations.clear()
+        self.published = {}
+
     def stand_still(self) -> None:
         """Nobody is told any more when rows move."""
         for relation in self.relations.values():

@@ -163,7 +163,8 @@ class DriverSupply:
             return None
         size = self._source.size(name)
         if not columns or size <= self._capacity.relation:
-            self._check_room(name, size)
+            if self._source.arity(name):  # a relation without columns is one fact, and facts are always brought
+                self._check_room(name, size)
             self._pages.note_whole(name)
             return Wanted(name, (), _NO_KEYS)
         is_of_facts = len(columns) == self._source.arity(name)
