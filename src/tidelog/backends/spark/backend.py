@@ -83,8 +83,8 @@ class SparkBackend:
         return self.store.arity(relation)
 
     def relations(self) -> Iterable[str]:
-        """The stored relations."""
-        return tuple(dict.fromkeys((*self.store.committed.relations, *self.store.near.relations)))
+        """The stored relations; what only the driver knows has no facts, and may be forgotten at any time."""
+        return tuple(self.store.committed.relations)
 
     def use(self, schedule: Schedule) -> None:
         """From now on these rules are maintained; relations are written in the orders that they look up."""
@@ -311,8 +311,6 @@ class SparkBackend:
         cold = self.store.committed.relations.get(relation)
         if cold is not None:
             self._here(cold, OLD)
-        elif relation not in self.store.near.relations:  # it was forgotten since it was listed, and has no facts
-            return pa.table({}), np.zeros(0, np.bool_)
         return self._near.snapshot(relation)
 
     def freeze(self, relation: str, facts: Facts) -> FactTable:
