@@ -8,54 +8,45 @@ import pytest
 from tidelog import beginning
 
 
-def test_a_thread_that_never_begins_is_replaced(monkeypatch):
-    """As when an exception that is injected into the caller hits the new thread."""
-    start, started, done = _thread.start_new_thread, [], Event()
+@pytest.fixture
+def stillborn(monkeypatch):
+    """What threads were asked to do, the first of which never begins."""
+    start, asked = _thread.start_new_thread, []
 
     def born_dead(function, arguments):
-        started.append(function)
-        if len(started) > 1:
+        asked.append(function)
+        if len(asked) > 1:
             start(function, arguments)
 
     monkeypatch.setattr(_thread, "start_new_thread", born_dead)
     monkeypatch.setattr(beginning, "_PATIENCE", 0.01)
+    return asked
+
+
+def test_a_thread_that_never_begins_is_replaced(stillborn):
+    """As when an exception that is injected into the caller hits the new thread."""
+    done = Event()
     beginning.begin(done.set)
     assert done.wait(10)
-    assert len(started) >= 2
+    assert len(stillborn) >= 2
 
 
-def test_work_is_done_once_however_slow_a_thread_begins(monkeypatch):
+def test_work_is_done_once_however_slow_a_thread_begins(stillborn):
     """The thread that was given up begins at last, and finds nothing to do."""
-    late, count, done = [], [], Event()
-    start = _thread.start_new_thread
-
-    def slow(function, arguments):
-        late.append(function)
-        if len(late) > 1:
-            start(function, arguments)
-
-    monkeypatch.setattr(_thread, "start_new_thread", slow)
-    monkeypatch.setattr(beginning, "_PATIENCE", 0.01)
+    count, done = [], Event()
     beginning.begin(lambda: (count.append(None), done.set()))
     assert done.wait(10)
-    late[0]()
+    stillborn[0]()
     assert count == [None]
 
 
-def test_a_thread_of_the_standard_library_is_started_by_another_one(monkeypatch):
+def test_a_thread_of_the_standard_library_is_started_by_another_one(stillborn):
     """What is injected into the caller hits that one at most, and the caller does not wait for ever."""
-    start, started, done = _thread.start_new_thread, [], Event()
-
-    def born_dead(function, arguments):
-        started.append(function)
-        if len(started) > 1:
-            start(function, arguments)
-
-    monkeypatch.setattr(_thread, "start_new_thread", born_dead)
-    monkeypatch.setattr(beginning, "_PATIENCE", 0.01)
+    done = Event()
     thread = Thread(target=done.set)
     beginning.begin_thread(thread)
     assert done.wait(10)
+    assert len(stillborn) >= 2
     thread.join()
 
 

@@ -16,14 +16,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Event
+from functools import partial
 from typing import Any
 
 import numba
 from numba.core import event
 
 from tidelog.backends.local.kernels.keeping import keep
-from tidelog.beginning import begin
+from tidelog.beginning import done_aside
 
 _EVENT = "numba:compile"
 _FEW = 3
@@ -74,23 +74,7 @@ def shielded(kernel: Any) -> Any:  # noqa: ANN401 - a dispatcher of Numba's
 
     def compile_aside(*arguments: object, **named: object) -> object:
         """What Numba calls when it meets arguments of types that are new to the kernel."""
-        answers: list[object] = []
-        failures: list[BaseException] = []
-        ended = Event()
-
-        def work() -> None:
-            try:
-                answers.append(compile_here(*arguments, **named))
-            except BaseException as failure:  # it belongs to the caller
-                failures.append(failure)
-            finally:
-                ended.set()
-
-        begin(work)
-        ended.wait()
-        if failures:
-            raise failures[0]
-        return answers[0]
+        return done_aside(partial(compile_here, *arguments, **named))
 
     kernel._compile_for_args = compile_aside
     return kernel
