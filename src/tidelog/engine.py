@@ -49,6 +49,7 @@ from tidelog.turns import Turns
 
 if TYPE_CHECKING:
     from tidelog.asking.answer import Answer
+    from tidelog.backends.backend import Backend
     from tidelog.provenance.absence import Absence
     from tidelog.provenance.cause import Cause
     from tidelog.provenance.proof import Proof
@@ -192,8 +193,7 @@ class Engine(Submitting, AtAGlance):
     def explicit(self, relation: str) -> FactTable:
         """The explicit facts of a relation."""
         self._known_arity(relation)
-        is_stored = self._backend.arity(relation) is not None
-        return self._read(lambda: self._backend.explicit(relation)) if is_stored else FactTables()[relation]
+        return self._table(relation, is_explicit=True)
 
     def query(self, question: str, parameters: Mapping[str, object] | None = None) -> Answer:
         """What any rule body finds, such as `path($from, x), !blocked(x)` with `{"from": "a"}`; nothing is changed.
@@ -205,11 +205,9 @@ class Engine(Submitting, AtAGlance):
 
         asked = Asked(question, parameters, self._known_arity, lambda: self.version)
         if asked.pattern is not None:
-            return self._read(lambda: asked.facts(self._book, self._backend))
-        if self._turns.is_busy and self._backend.reads_beside:
-            copy = self._read(lambda: asked.copied(self._book, self._backend))
-            if copy is not None:
-                return asked.evaluated(*copy, self.limits)()
+            return self._read(lambda backend: asked.facts(self._book, backend))
+        if self._turns.is_busy and (beside := self._read(lambda b: asked.beside(self._book, b, self.limits))):
+            return beside()
         return self._take(lambda: asked.evaluated(self._book, self._backend, self.limits))
 
     def verify(self) -> None:
@@ -223,20 +221,20 @@ class Engine(Submitting, AtAGlance):
         """Why a fact is there: a shallowest proof, to be printed or walked; E808 if the fact is not there."""
         from tidelog.asking.reasons import proof_of
 
-        return self._read(lambda: proof_of(self[relation], tuple(fact), self.program.rules, self._backend))
+        return self._read(lambda backend: proof_of(self[relation], tuple(fact), self.program.rules, backend))
 
     def explain_absence(self, relation: str, fact: Sequence[Value]) -> Absence:
         """Why a fact is not there: for each rule that could derive it, the literal that fails first; E808 if it is."""
         from tidelog.asking.reasons import absence_of
 
-        return self._read(lambda: absence_of(self[relation], tuple(fact), self.program.rules, self._backend))
+        return self._read(lambda backend: absence_of(self[relation], tuple(fact), self.program.rules, backend))
 
     def explain_change(self, change: Change, relation: str, fact: Sequence[Value]) -> Cause:
         """Why a fact came or went with the last change: the proof that it got or lost, down to what the update did."""
         from tidelog.asking.reasons import cause_of
 
-        asked, known = (relation, tuple(fact)), (self.version, self._before, self.program.rules, self._backend)
-        return self._read(lambda: cause_of(asked, change, *known))
+        asked, known = (relation, tuple(fact)), (self.version, self._before, self.program.rules)
+        return self._read(lambda backend: cause_of(asked, change, *known, backend))
 
     def plan(self, rule: str) -> str:
         """How a rule, by name or text, is evaluated: what drives it, what is joined in which order, by which index."""
@@ -365,14 +363,17 @@ class Engine(Submitting, AtAGlance):
         """A turn with one transaction in it."""
         return self._turns.take(lambda: self._turns.transact(attempt))
 
-    def _read(self, ask: Callable[[], T]) -> T:
+    def _read(self, ask: Callable[[Backend[Any]], T]) -> T:
         """The answer to a question, about one whole version."""
-        return self._turns.read(ask, beside=self._backend.reads_beside)
+        onlooker, now = self._backend.onlooker, lambda: ask(self._backend)
+        if onlooker is None:
+            return self._turns.read(now, beside=now if self._backend.reads_beside else None)
+        return self._turns.read(now, beside=lambda: onlooker.ask(ask), is_dear=True)
 
-    def _table(self, relation: str) -> FactTable:
-        def ask() -> FactTable:
-            is_stored = self._backend.arity(relation) is not None
-            return self._backend.table(relation) if is_stored else FactTables()[relation]
+    def _table(self, relation: str, *, is_explicit: bool = False) -> FactTable:
+        def ask(backend: Backend[Any]) -> FactTable:
+            found = backend.explicit if is_explicit else backend.table
+            return FactTables()[relation] if backend.arity(relation) is None else found(relation)
 
         return self._read(ask)
 
@@ -394,7 +395,6 @@ class Engine(Submitting, AtAGlance):
     def _known_arity(self, relation: str) -> int:
         """The number of columns of a relation that there is; E802 if there is none of that name."""
         expect(relation, str, "the name of a relation", "a text")
-        arity = self._arity(relation)
-        if arity is None:
+        if (arity := self._arity(relation)) is None:
             raise unknown_relation(relation, self.relations)
         return arity

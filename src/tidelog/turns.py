@@ -35,7 +35,7 @@ class Turns:
         """`undo` takes back what an unfinished transaction did; it is told whether that stopped in good order."""
         self._undo = undo
         self._lock = RLock()
-        self._is_open = self._is_closed = self._is_orphan = self.is_beside = False
+        self._is_open = self._is_closed = self._is_orphan = self._is_taken = self.is_beside = False
         self._finish: Callable[[], Any] | None = None
         self.settled = 0
         """How many transactions were finished."""
@@ -51,8 +51,12 @@ class Turns:
             )
         with self._lock:
             self._refuse_if_closed()
-            self._mend()
-            return work()
+            self._is_taken = True
+            try:
+                self._mend()
+                return work()
+            finally:
+                self._is_taken = False  # if an interrupt prevents it, dear readers stay beside until the next turn
 
     def close(self, work: Callable[[], None]) -> None:
         """Do the last work; every later call is refused, but closing again is not."""
@@ -86,17 +90,20 @@ class Turns:
                 self._complete(self._finish)
             self.__dict__.update(_is_open=True, is_beside=False)
 
-    def read(self, ask: Callable[[], T], *, beside: bool) -> T:
-        """The answer to a question about one version; with `beside` a running writer is not waited for."""
+    def read(self, ask: Callable[[], T], *, beside: Callable[[], T] | None = None, is_dear: bool = False) -> T:
+        """The answer to a question about one version, in a turn; `beside` gives it without waiting for a writer.
+
+        Where that `is_dear`, it is asked only while somebody has a turn.
+        """
         self._refuse_if_closed()
         if self.is_mine:  # a watcher asks: nothing is decided yet
             return ask()
-        for _ in range(_TRIES if beside else 0):
+        for _ in range(_TRIES if self._is_taken or not is_dear else 0):
             settled = self.settled
-            if self._finish is not None:
+            if self._finish is not None or beside is None:
                 break
             try:
-                answer = ask()
+                answer = beside()
             except Exception:
                 if self._has_moved_since(settled):
                     continue
@@ -122,8 +129,8 @@ class Turns:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a transaction is under way, or was left so."""
-        return self._is_open
+        """Whether somebody has a turn, or a transaction was left open."""
+        return self._is_open or self._is_taken
 
     def _refuse_if_closed(self) -> None:
         if self._is_closed:

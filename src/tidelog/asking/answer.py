@@ -117,11 +117,23 @@ class Asked:
         stored = backend.arity(pattern.relation) is not None
         return Answer(names, backend.query(pattern) if stored else ListedFacts(), self._version())
 
-    def copied(self, book: RuleBook, backend: Backend[Any]) -> tuple[RuleBook, Backend[Any]] | None:
-        """The facts that the question reads, in a backend of their own, to be evaluated beside a writer.
+    def beside(self, book: RuleBook, backend: Backend[Any], limits: Limits) -> Callable[[], Answer] | None:
+        """What gives the answer beside a writer, from a version for readers or from a copy of the facts that are read.
 
-        None if there are more than `_COPIED` of them: then waiting costs less.
+        None if there would be more than `_COPIED` of them: then waiting costs less.
         """
+        if backend.is_aside:
+            return self.evaluated(book, backend, limits)
+        copy = self._copied_from(book, backend) if backend.reads_beside else None
+        if copy is None:
+            return None
+
+        def later() -> Answer:
+            return self.evaluated(book, copy, limits)()
+
+        return later
+
+    def _copied_from(self, book: RuleBook, backend: Backend[Any]) -> Backend[Any] | None:
         stages = Schedule(_own_stages(self._question, book.schedule)).stages
         names = {name for scheduled in stages for name in scheduled.reads if backend.arity(name) is not None}
         if sum(len(backend.table(name)) for name in names) > _COPIED:
@@ -131,7 +143,7 @@ class Asked:
             copy.restore(name, backend.arity(name) or 0, [TablePart(*backend.snapshot(name))])
         copy.commit()
         self._copied = self._version()
-        return book, copy
+        return copy
 
     def evaluated(self, book: RuleBook, backend: Backend[Any], limits: Limits) -> Callable[[], Answer]:
         """Evaluate the question; what comes back gives the answer. For a transaction that has nothing to commit."""

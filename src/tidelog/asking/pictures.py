@@ -30,7 +30,7 @@ class AtAGlance:
     def size(self, relation: str) -> int:
         """How many facts a relation has, as `len(engine[relation])`; on Spark none is brought to the driver for it."""
         engine: Any = self
-        found: int = engine._read(lambda: engine._backend.store.size(relation))
+        found: int = engine._read(lambda backend: backend.store.size(relation))
         return found
 
     @property

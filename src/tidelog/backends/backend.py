@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Set
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -26,6 +26,7 @@ from tidelog.planning.views import View
 from tidelog.state.far import FarStore
 from tidelog.state.stored_facts import Encodable
 
+T = TypeVar("T")
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 """Yes or no for each fact of a table."""
 
@@ -34,12 +35,25 @@ Given = tuple[object, tuple[str, ...] | None, int | None]
 """Facts of a relation from any source, the types that are declared for it, and the number of columns that it has."""
 
 
+class Asks(Protocol[F]):
+    """Answers questions in the place of a backend."""
+
+    def ask(self, question: Callable[[Backend[F]], T]) -> T:
+        """What the question finds in the last version."""
+
+
 class Backend(Protocol[F]):
     """Where facts live."""
 
     name: str
     reads_beside: bool
-    """Whether readers of other threads may ask while a writer is at work; if not, they wait for it."""
+    """Whether readers of other threads may ask while a writer is at work."""
+    is_aside: bool
+    """Whether this is a version for readers, in which nobody writes."""
+
+    @property
+    def onlooker(self) -> Asks[F] | None:
+        """Who answers them instead, where they may not; None if there is nobody, and they wait."""
 
     @property
     def store(self) -> Store[F]:

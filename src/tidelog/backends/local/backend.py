@@ -57,7 +57,7 @@ class LocalBackend:
     """Facts of one engine, in this process."""
 
     name = "local"
-    reads_beside = True
+    reads_beside, is_aside, onlooker = True, False, None
     missed = jobs = 0
     far = None
     """Every fact is in this process."""

@@ -17,7 +17,6 @@ from contextlib import AbstractContextManager, contextmanager
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.backend import Flags, Given
 from tidelog.backends.local.backend import LocalBackend
@@ -27,6 +26,7 @@ from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.cluster.session import session
+from tidelog.backends.spark.comparing import compared
 from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.driver.orders import looked_up
 from tidelog.backends.spark.files.saving import SavedFiles
@@ -34,19 +34,19 @@ from tidelog.backends.spark.files.shared_frames import FarFacts
 from tidelog.backends.spark.incoming import Arrived, Incoming, Source
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import release
-from tidelog.backends.spark.large.fact_frames import FewFacts, ManyFacts
-from tidelog.backends.spark.large.working import Lease, Working
+from tidelog.backends.spark.large.fact_frames import FewFacts, ManyFacts, matching
+from tidelog.backends.spark.large.working import Lease
+from tidelog.backends.spark.onlooker import Onlooker
 from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
+from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.encoding import as_declared
 from tidelog.changes.change import FactTable
 from tidelog.changes.declared import as_asked
-from tidelog.language.terms import Atom, Constant, Value, Variable
+from tidelog.language.terms import Atom, Constant, Value
 from tidelog.limits import Budget
 from tidelog.maintenance.bulk import TooLargeError
-from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.schedule import Schedule
-from tidelog.maintenance.transaction import maintain
-from tidelog.planning.views import DELETED, INSERTED, OLD, Mark, View
+from tidelog.planning.views import OLD, Mark, View
 from tidelog.state.stored_facts import Encodable
 
 
@@ -55,15 +55,29 @@ class SparkBackend:
 
     name = "spark"
     reads_beside = False
-    """A question may bring facts to the driver, where a writer works."""
+    """A question may bring facts to the driver, where a writer works; beside him the onlooker is asked."""
 
-    def __init__(self, spark: SparkSession | None = None, capacity: Capacity | None = None) -> None:
+    def __init__(
+        self, spark: SparkSession | None = None, capacity: Capacity | None = None, seen: Constants | None = None
+    ) -> None:
+        """With constants that are `seen` it is for readers of a version."""
         self._jobs = Jobs(spark or session())
-        self.store = SparkStore(self._jobs, capacity or Capacity.of(self._jobs.spark))
+        self.store = SparkStore(self._jobs, capacity or Capacity.of(self._jobs.spark), seen)
         self._near, self._incoming = LocalBackend(self.store.near), Incoming(self._jobs, self.store)
         self.missed, self._budget = 0, Budget()
         self._after: dict[str, ColdRelation] | None = None
+        self.is_aside, self.onlooker = seen is not None, None
+        if seen is None and self.store.files is not None:
+            self.onlooker = Onlooker(lambda: self.store.committed.relations, self._seen)
         self.nbytes, self.rebase, self.straighten = self._near.nbytes, self._near.rebase, self._near.straighten
+
+    def _seen(self, relations: Mapping[str, ColdRelation]) -> SparkBackend:
+        """Relations of a version in a backend for readers."""
+        store = self.store
+        aside = SparkBackend(self._jobs.spark, store.capacity, store.constants.seen())
+        aside.store.committed.relations = relations
+        aside.store.forget()
+        return aside
 
     @property
     def far(self) -> SavedFiles | None:
@@ -234,6 +248,8 @@ class SparkBackend:
         self.store.commit()
         self._after = None
         release(before, keeping=after)
+        if self.onlooker is not None:
+            self.onlooker.forget()
 
     def _write(self, after: dict[str, ColdRelation]) -> None:
         """Replace the relations that this transaction has changed, and keep the texts that they need."""
@@ -341,19 +357,10 @@ class SparkBackend:
         try:
             self.store.supply.bring({(pattern.relation, columns): keys})
         except TooLargeError:
-            return self._many(len(pattern.terms), self._matching(pattern))
+            frame = self.store.committed.relations[pattern.relation].frame(self._jobs)
+            return self._many(len(pattern.terms), matching(frame, pattern, self.store.constants.id_of))
         self.store.near.relation(pattern.relation, len(pattern.terms))
         return self._near.query(pattern)
-
-    def _matching(self, pattern: Atom) -> DataFrame:
-        frame = self.store.committed.relations[pattern.relation].frame(self._jobs)
-        first: dict[Variable, int] = {}
-        for at, term in enumerate(pattern.terms):
-            if isinstance(term, Constant):
-                frame = frame.where(F.col(f"c{at}") == F.lit(self.store.constants.id_of(term.value)))
-            elif isinstance(term, Variable) and first.setdefault(term, at) != at:
-                frame = frame.where(F.col(f"c{at}") == F.col(f"c{first[term]}"))
-        return frame
 
     @contextmanager
     def visit(self, budget: Budget) -> Iterator[SparkBackend]:
@@ -373,26 +380,4 @@ class SparkBackend:
         if store.committed.facts <= store.capacity.change:
             store.supply.whole(store.committed.relations)
             return self._near.differences(schedule)
-        fresh = SparkStore(self._jobs, store.capacity, store.constants)
-        insert: dict[str, Facts] = {
-            name: fresh.include(name, cold.arity, cold.frame(self._jobs).where("explicit"))
-            for name, cold in store.committed.relations.items()
-            if cold.size
-        }
-        maintain(fresh, schedule, Recompute(), delete={}, insert=insert, previous=Schedule(()))
-        found = {}
-        for name in dict.fromkeys((*fresh.large.working, *fresh.near.relations, *store.committed.relations)):
-            missing, extra = self._compared(name, fresh)
-            if len(missing) or len(extra):
-                found[name] = missing, extra
-        fresh.forget()
-        return found
-
-    def _compared(self, name: str, fresh: SparkStore) -> tuple[FactTable, FactTable]:
-        cold = self.store.committed.relations.get(name)
-        arity = cold.arity if cold is not None else fresh.large.enlarged(name, fresh.arity(name) or 0).arity
-        both = Working(self._jobs, cold or ColdRelation(name, arity), None)
-        both.renew(fresh.large.now(name, arity))
-        missing, extra = (self._many(arity, both.facts(view)) for view in (INSERTED, DELETED))
-        both.release()
-        return missing, extra
+        return compared(self._jobs, store, schedule, self._many)

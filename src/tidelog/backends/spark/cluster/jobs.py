@@ -38,6 +38,10 @@ class Jobs:
         self.actions = 0
         self._title = "tidelog"
 
+    def aside(self) -> Jobs:
+        """Actions of a reader in the same session: they ask no budget, and nobody counts them."""
+        return Jobs(self._spark)
+
     @contextmanager
     def named(self, title: str) -> Iterator[None]:
         """Within this context, Spark's user interface calls jobs by what they are for."""

@@ -54,6 +54,12 @@ class TextFiles:
     def __bool__(self) -> bool:
         return bool(self.generations)
 
+    def seen(self, jobs: Jobs) -> TextFiles:
+        """The same texts for a reader: the files stay for as long as he holds them."""
+        copy = TextFiles(jobs, FileStore(jobs, self._store.folder), self.generations)
+        copy._owners = dict(self._owners)
+        return copy
+
     def frame(self) -> DataFrame:
         """All texts as a DataFrame (id, text)."""
         addresses = [file.address for order in self.generations for file in order.files.values()]

@@ -1,15 +1,16 @@
 """Facts on Spark as users see them.
 
 What      : `FewFacts`, facts on the driver, which can go to Spark; `ManyFacts`, facts in a DataFrame of ids; `widened`
-            puts facts of several tables, each with constants of its own, into one DataFrame.
+            puts facts of several tables, each with constants of its own, into one DataFrame; `matching` are
+            those of a pattern.
 Idea      : `to_spark` never passes through the driver; iteration does, because the user asked for Python values.
-Invariant : iteration gives every fact once, with the types that it came with.
-Never     : nothing is changed here.
+Invariant : iteration gives every fact once, with the types that it came with. Any thread may ask, beside a writer, too.
+Never     : nothing is changed here: texts that come to the driver go into a dictionary of the reader.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.decoding import decoded
 from tidelog.errors import UpdateError
 from tidelog.language.rdf_terms import RdfTerm
-from tidelog.language.terms import Value
+from tidelog.language.terms import Atom, Constant, Value, Variable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,22 +45,14 @@ class FewFacts(LocalTable):
     @property
     def ids(self) -> DataFrame:
         """The facts as a DataFrame of ids."""
-        return frames.of_ids(self.jobs.spark, self.constants.ids_of(self._current()))
+        return frames.of_ids(self.jobs.spark, self.constants.ids_from(self._dictionary, self.rows))
 
     def to_spark(self, columns: Sequence[str] | None = None) -> DataFrame:
         """The facts as a DataFrame of values."""
-        rows = self.constants.ids_of(self._current())
+        rows = self.constants.ids_from(self._dictionary, self.rows)
         tags = [int(np.bitwise_or.reduce(1 << (column & ids.TAG), initial=0)) for column in rows.T]
         frame = frames.of_ids(self.jobs.spark, rows)
         return decoded(frame, self.constants.frame, tags, columns or frames.names(rows.shape[1]))
-
-    def _current(self) -> Array:
-        """The rows in numbers of the present dictionary, if the driver has forgotten the one that they came with."""
-        dictionary = self.constants.dictionary
-        if self._dictionary is dictionary:
-            return self.rows
-        columns = [dictionary.encode_arrow(self._dictionary.decode_arrow(column)) for column in self.rows.T]
-        return np.column_stack(columns) if columns and len(self.rows) else self.rows
 
 
 class ManyFacts:
@@ -72,7 +65,7 @@ class ManyFacts:
         self, frame: DataFrame, size: int, arity: int, jobs: Jobs, constants: Constants, owner: object
     ) -> None:
         self._frame, self._size, self._arity, self._owner = frame, size, arity, owner
-        self.jobs, self.constants = jobs, constants
+        self.jobs, self.constants = jobs.aside(), constants
 
     def __len__(self) -> int:
         return self._size
@@ -85,7 +78,7 @@ class ManyFacts:
             return False
         frame = self._readable
         try:
-            numbers = [self.constants.id_of(value) for value in fact]
+            numbers = list(map(self.constants.seen().id_of, fact))
         except UpdateError:
             return False  # what is no constant is in no fact
         for at, number in enumerate(numbers):
@@ -123,8 +116,20 @@ class ManyFacts:
     def _brought(self) -> LocalTable:
         columns = frames.names(max(self._arity, 1))
         rows = frames.to_ids(self.jobs.run(self._readable.select(*columns).toArrow), columns)
-        local = self.constants.local_of(rows) if self._arity else np.zeros(rows.shape, np.int32)
-        return LocalTable(local, self._arity, self.constants.dictionary)
+        seen = self.constants.seen()
+        local = seen.local_of(rows) if self._arity else np.zeros(rows.shape, np.int32)
+        return LocalTable(local, self._arity, seen.dictionary)
+
+
+def matching(frame: DataFrame, pattern: Atom, id_of: Callable[[Value], int]) -> DataFrame:
+    """The facts of a frame of ids that match a pattern."""
+    first: dict[Variable, int] = {}
+    for at, term in enumerate(pattern.terms):
+        if isinstance(term, Constant):
+            frame = frame.where(F.col(f"c{at}") == F.lit(id_of(term.value)))
+        elif isinstance(term, Variable) and first.setdefault(term, at) != at:
+            frame = frame.where(F.col(f"c{at}") == F.col(f"c{first[term]}"))
+    return frame
 
 
 Widened = tuple[FewFacts | ManyFacts, Sequence[int | RdfTerm]]

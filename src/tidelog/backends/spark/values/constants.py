@@ -4,6 +4,8 @@ What      : `Constants` translates between ids and the local dictionary of the d
             texts of hashed constants (files/texts.py); a few wait on the driver.
 Idea      : the driver learns a text when a fact with it is brought there, and never before; ids that stand for
             themselves need no text. What the driver knows can be forgotten as a whole, because it can be learnt again.
+            Tables that users hold ask from any thread, so what changes here changes under a lock; a reader who needs
+            many texts gets constants of his own (`seen`).
 Invariant : every hashed id in a committed relation has its text here, and no two texts have one id: the second is
             given another one (ids.py) before a fact with it is stored or looked up. Stored texts are never forgotten;
             a text without a fact is harmless.
@@ -13,6 +15,7 @@ Never     : no relations.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from threading import RLock
 from typing import TypeVar
 
 import numpy as np
@@ -55,6 +58,7 @@ class Constants:
         self._jobs = jobs
         self.texts: TextFiles | KeptTexts = KeptTexts(jobs) if store is None else TextFiles(jobs, store)
         self._waiting: dict[int, str] = {}
+        self._lock = RLock()
         self._longs: Ids = np.empty(0, np.int64)
         self._local = KnownIds()
 
@@ -62,8 +66,17 @@ class Constants:
 
     def ids_of(self, local: Array) -> Ids:
         """The ids of local numbers, of any shape."""
-        self.learn()
-        return self._longs[local]
+        with self._lock:
+            self.learn()
+            return self._longs[local]
+
+    def ids_from(self, dictionary: Dictionary, rows: Array) -> Ids:
+        """The ids of rows with numbers of a dictionary, be it one that the driver has forgotten meanwhile."""
+        with self._lock:
+            if dictionary is not self.dictionary and rows.size:
+                values = [dictionary.decode_arrow(column) for column in rows.T]
+                rows = np.column_stack([self.dictionary.encode_arrow(column) for column in values])
+            return self.ids_of(rows)
 
     def id_of(self, value: Value) -> int:
         """The id of a constant, which is one of the driver's from now on: two with one hash are told apart."""
@@ -80,23 +93,37 @@ class Constants:
                 local[chosen] = self.dictionary.encode_scalars(np.array([kind], np.int8), flat[chosen] >> 2)
         hashed = np.flatnonzero((tags == ids.STRING) | (tags == ids.OTHER))
         if hashed.size:
-            wanted = flat[hashed]
+            local[hashed] = self._local_of_hashed(flat[hashed])
+        return local.reshape(rows.shape)
+
+    def _local_of_hashed(self, wanted: Ids) -> Array:
+        with self._lock:
             self.learn()
             found = self._local.find(wanted)
             if (found < 0).any():
                 self._fetch(_distinct(wanted[found < 0]))
                 found = self._local.find(wanted)
-            local[hashed] = found
-        return local.reshape(rows.shape)
+            return found
+
+    def seen(self) -> Constants:
+        """These constants as they are now, for readers: with a dictionary of their own, and nothing is stored."""
+        jobs = self._jobs.aside()
+        copy = Constants(jobs, Dictionary())
+        with self._lock:
+            copy.texts, copy.naming, copy._waiting = self.texts.seen(jobs), self.naming, dict(self._waiting)
+        return copy
 
     def learn(self, stored: Mapping[int, str] | None = None) -> None:
         """Give ids to the constants that the local dictionary has got since the last time.
 
         `stored` are ids and texts that are known to be stored; others are looked for.
         """
+        if len(self._longs) != len(self.dictionary):
+            with self._lock:
+                self._learn(stored)
+
+    def _learn(self, stored: Mapping[int, str] | None) -> None:
         known, total = len(self._longs), len(self.dictionary)
-        if known == total:
-            return
         new = np.arange(known, total)
         kinds, payloads = self.dictionary.kinds[new], self.dictionary.payloads[new]
         longs = payloads << 2
@@ -191,25 +218,28 @@ class Constants:
         is_new = np.ones(len(numbers), np.bool_)
         is_new[places] = False
         waiting = _mapping(wanted.filter(pa.array(is_new)))
-        if any(self._waiting.get(number, text) != text for number, text in waiting.items()):
-            return False
-        self._waiting |= waiting
+        with self._lock:
+            if any(self._waiting.get(number, text) != text for number, text in waiting.items()):
+                return False
+            self._waiting |= waiting
         return True
 
     def renew(self, dictionary: Dictionary) -> None:
         """The driver forgets the constants that it knows; it works with another, empty dictionary from now on."""
-        self.learn()
-        self.dictionary, self._longs, self._local = dictionary, np.empty(0, np.int64), KnownIds()
+        with self._lock:
+            self.learn()
+            self.dictionary, self._longs, self._local = dictionary, np.empty(0, np.int64), KnownIds()
 
     # -- on Spark ----------------------------------------------------------------------------------------------------
 
     @property
     def frame(self) -> DataFrame:
         """All texts as a DataFrame (id, text), each id once."""
-        self.learn()
-        parts = [self.texts.frame()] if self.texts else []
-        if self._waiting or not parts:
-            parts.append(self._jobs.spark.createDataFrame(_table(self._waiting), _SCHEMA))
+        with self._lock:
+            self.learn()
+            parts, waiting = [self.texts.frame()] if self.texts else [], _table(self._waiting)
+        if waiting.num_rows or not parts:
+            parts.append(self._jobs.spark.createDataFrame(waiting, _SCHEMA))
         return parts[0] if len(parts) == 1 else parts[0].unionAll(parts[1])
 
     def add(self, texts: DataFrame) -> None:
@@ -241,10 +271,11 @@ class Constants:
 
     def flush(self) -> None:
         """Store all texts that wait on the driver."""
-        self.learn()
-        if self._waiting:
-            self.texts.put(_table(self._waiting))
-            self._waiting = {}
+        with self._lock:
+            self.learn()
+            if self._waiting:
+                self.texts.put(_table(self._waiting))
+                self._waiting = {}
 
     def flush_if_many(self) -> None:
         """Store the texts that wait on the driver when they are many."""

@@ -28,6 +28,12 @@ class KeptTexts:
     def __bool__(self) -> bool:
         return self._stored is not None
 
+    def seen(self, jobs: Jobs) -> KeptTexts:
+        """The same texts for a reader. The frame is gone when texts have come: then he asks again."""
+        copy = KeptTexts(jobs)
+        copy._stored = self._stored
+        return copy
+
     def frame(self) -> DataFrame:
         """All texts as a DataFrame (id, text)."""
         if self._stored is None:

@@ -1,0 +1,146 @@
+"""Readers beside a writer on Spark: they see the last version, wait for nobody and leave nothing behind."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from queue import SimpleQueue
+from typing import TypeVar
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.backends.spark.engines import BULK, HELD, PAGED, driver
+from tidelog import Engine
+from tidelog.state.log import StateLog
+
+RULES = """
+    path(x, y) :- edge(x, y).
+    path(x, z) :- path(x, y), edge(y, z).
+    reached(x, n) :- path(x, _), n = count : { path(x, _) }.
+"""
+EDGES = [("a", "b"), ("b", "c"), ("c", "d")]
+T = TypeVar("T")
+
+
+def in_another_thread(ask: Callable[[], T]) -> T:
+    """The answer that another thread gets, which has to come while this one holds everybody up."""
+    said: SimpleQueue[T | BaseException] = SimpleQueue()
+
+    def work() -> None:
+        try:
+            said.put(ask())
+        except BaseException as error:  # noqa: BLE001 - it is told to the test
+            said.put(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    answer = said.get(timeout=60)
+    if isinstance(answer, BaseException):
+        raise answer
+    return answer
+
+
+def answers(engine: Engine) -> dict[str, object]:
+    """What every way of asking says."""
+    held = engine["path"]
+    return {
+        "version": engine.version,
+        "length": len(held),
+        "there": ("a", "d") in held,
+        "unknown": ("never", "seen") in held,
+        "facts": sorted(held),
+        "explicit": sorted(engine.explicit("edge")),
+        "pattern": sorted(engine.query('path("a", x)')),
+        "body": sorted(engine.query("path(x, y), !edge(x, y)")),
+        "counted": sorted(engine["reached"]),
+        "proof": str(engine.explain("path", ("a", "c"))),
+        "absence": str(engine.explain_absence("path", ("c", "a"))),
+    }
+
+
+@pytest.mark.parametrize("capacity", [HELD, PAGED, BULK], ids=["held", "paged", "bulk"])
+def test_readers_see_the_last_version_while_an_update_is_held_up(
+    spark: SparkSession, capacity: Mapping[str, int]
+) -> None:
+    with driver(spark, capacity):
+        engine = Engine(RULES, backend="spark", spark=spark)
+        engine.apply(insert={"edge": EDGES})
+        before, meanwhile = answers(engine), []
+
+        def watch(_: int) -> None:
+            if not meanwhile:
+                meanwhile.append(in_another_thread(lambda: answers(engine)))
+
+        engine.watcher = watch
+        engine.apply(delete={"edge": [("a", "b")]}, insert={"edge": [("d", "e"), ("e", "a"), ("x", "c")]})
+        engine.watcher = None
+        assert meanwhile == [before]
+        assert ("b", "a") in engine["path"]
+        assert ("never", "seen") not in engine["path"]
+        engine.verify()
+
+
+def test_readers_do_not_wait_for_a_save(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with driver(spark, PAGED):
+        engine = Engine(RULES, backend="spark", spark=spark)
+        engine.apply(insert={"edge": EDGES})
+        before, meanwhile, save = answers(engine), [], StateLog.save
+
+        def held_up(*arguments: object) -> object:
+            meanwhile.append(in_another_thread(lambda: answers(engine)))
+            return save(*arguments)
+
+        monkeypatch.setattr(StateLog, "save", held_up)
+        engine.save(tmp_path / "state")
+        assert meanwhile == [before]
+
+
+@pytest.mark.parametrize("capacity", [PAGED, BULK], ids=["paged", "bulk"])
+def test_a_table_that_is_read_leaves_the_constants_of_the_engine_alone(
+    spark: SparkSession, capacity: Mapping[str, int]
+) -> None:
+    """Two threads that learnt texts at once gave one number to two of them."""
+    with driver(spark, capacity):
+        engine = Engine(RULES, backend="spark", spark=spark)
+        change = engine.apply(insert={"edge": EDGES})
+        table, constants = change.inserted["path"], engine._backend.store.constants
+        known = len(constants.dictionary)
+        assert ("a", "new") not in table
+        assert sorted(table) == sorted(engine["path"])
+        assert len(constants.dictionary) == known
+
+
+def test_readers_of_many_threads_see_whole_versions_of_a_stream(spark: SparkSession) -> None:
+    """An edge goes and comes: whatever is asked, the paths are those with it or those without it."""
+    with driver(spark, PAGED):
+        engine = Engine(RULES, backend="spark", spark=spark)
+        engine.apply(insert={"edge": EDGES})
+        with_it = sorted(engine["path"])
+        without_it = [("a", "b"), ("c", "d")]
+        is_over, wrong, asked = threading.Event(), [], [0] * 3
+
+        def read(number: int) -> None:
+            try:
+                while not is_over.is_set():
+                    found, held = sorted(engine["path"]), ("b", f"fresh {number}") in engine["path"]
+                    if found not in (with_it, without_it) or held:
+                        wrong.append(found)
+                    asked[number] += 1
+            except BaseException as error:  # noqa: BLE001 - it is told to the test
+                wrong.append(error)
+
+        readers = [threading.Thread(target=read, args=(number,)) for number in range(len(asked))]
+        for reader in readers:
+            reader.start()
+        for _ in range(12):
+            engine.apply(delete={"edge": [("b", "c")]})
+            engine.apply(insert={"edge": [("b", "c")]})
+        is_over.set()
+        for reader in readers:
+            reader.join()
+        assert not wrong
+        assert all(asked)
+        engine.verify()
