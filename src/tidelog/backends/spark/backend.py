@@ -34,7 +34,7 @@ from tidelog.backends.spark.files.shared_frames import FarFacts
 from tidelog.backends.spark.incoming import Arrived, Incoming, Source
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import release
-from tidelog.backends.spark.large.fact_frames import FewFacts, ManyFacts, matching
+from tidelog.backends.spark.large.fact_frames import CommittedFacts, FewFacts, ManyFacts, matching
 from tidelog.backends.spark.large.working import Lease
 from tidelog.backends.spark.onlooker import Onlooker
 from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
@@ -311,10 +311,7 @@ class SparkBackend:
             rows = self._here(cold, View(Mark.WAS_EXPLICIT) if is_explicit else OLD)
             return FewFacts(rows, cold.arity, self._jobs, self.store.constants)
         self._jobs.require_session()
-        if not is_explicit:
-            return self._table_of(cold.frame(self._jobs), cold.size, cold.arity, cold)
-        explicit = cold.frame(self._jobs).where("explicit")
-        return self._table_of(explicit, self._jobs.run(explicit.count), cold.arity, cold)
+        return CommittedFacts(cold, self.store.files, self._jobs, self.store.constants, is_explicit=is_explicit)
 
     def _here(self, cold: ColdRelation, view: View) -> Array:
         self.store.freshen()
@@ -346,7 +343,7 @@ class SparkBackend:
         return self._table_of(kept, self._jobs.run(kept.count), arity, Lease([kept]))
 
     def _table_of(self, facts: DataFrame, size: int, arity: int, owner: object) -> FactTable:
-        return ManyFacts(facts, size, arity, self._jobs, self.store.constants, owner)
+        return ManyFacts(lambda: facts, size, arity, self._jobs, self.store.constants, owner)
 
     def query(self, pattern: Atom) -> FactTable:
         """The facts that match a pattern; many of them stay on Spark."""

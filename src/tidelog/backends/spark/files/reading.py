@@ -6,6 +6,7 @@ Idea      : the footer of a Parquet file says between which values every row gro
             need many row groups, these are read together, past the cache: most of the time for one of them is the
             call. Measured on 5 million facts: 0.2 ms for one key, 40 ms for 10,000.
 Invariant : the answer is every row with a wanted key, and no other. Memory is bounded by the cache, whatever is asked.
+            Threads look things up one after the other.
 Never     : no overlay, no session; checksums of pages are verified.
 """
 
@@ -15,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
+from threading import RLock
 
 import numpy as np
 import pyarrow as pa
@@ -50,7 +52,7 @@ class Reader:
         self._most_bytes, self._most_files = most_bytes, most_files
         self._files: OrderedDict[str, _File] = OrderedDict()
         self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
-        self._held = 0
+        self._held, self._lock = 0, RLock()
         self.read_groups = 0
         """How many row groups were read from files so far."""
 
@@ -59,7 +61,7 @@ class Reader:
 
         The first column of `order` is among `names`; keys are distinct.
         """
-        with readable(address):
+        with readable(address), self._lock:
             file = self._file(address)
             found = [file.schema.empty_table()]
             if len(keys) > _MANY_KEYS:  # searching for neighbours one after the other stays in the processor's cache

@@ -56,7 +56,7 @@ class TextFiles:
 
     def seen(self, jobs: Jobs) -> TextFiles:
         """The same texts for a reader: the files stay for as long as he holds them."""
-        copy = TextFiles(jobs, FileStore(jobs, self._store.folder), self.generations)
+        copy = TextFiles(jobs, self._store, self.generations)
         copy._owners = dict(self._owners)
         return copy
 

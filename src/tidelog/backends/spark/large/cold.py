@@ -25,7 +25,7 @@ from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.writing import read
-from tidelog.backends.spark.large.overlay import NOTHING, SILENT, Overlay
+from tidelog.backends.spark.large.overlay import DERIVED, EXPLICIT, GONE, NOTHING, SILENT, Overlay
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.ids import Ids
 
@@ -94,6 +94,17 @@ class ColdRelation:
     def is_overlaid(self, rows: Ids) -> Array:
         """Which rows of the base the overlay speaks about."""
         return self.overlay.say(rows) != SILENT if self.overlay else np.zeros(len(rows), np.bool_)
+
+    def states(self, store: FileStore, rows: Ids) -> Array:
+        """What became of each of these rows, which are distinct; the base is files."""
+        states = self.overlay.say(rows) if self.overlay else np.full(len(rows), SILENT, np.int8)
+        silent = np.flatnonzero(states == SILENT)
+        states[silent] = GONE
+        if isinstance(self.base, Segments) and silent.size:
+            found, explicit = store.rows(self.name, self.base, tuple(range(self.width)), rows[silent])
+            place = {tuple(row): at for at, row in zip(silent.tolist(), rows[silent].tolist())}
+            states[[place[tuple(row)] for row in found.tolist()]] = np.where(explicit, EXPLICIT, DERIVED)
+        return states
 
     def changed(self, rows: Ids, states: Array, growth: int) -> ColdRelation:
         """The relation after a change, given the new state of every changed fact."""

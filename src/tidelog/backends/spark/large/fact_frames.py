@@ -1,8 +1,8 @@
 """Facts on Spark as users see them.
 
-What      : `FewFacts`, facts on the driver, which can go to Spark; `ManyFacts`, facts in a DataFrame of ids; `widened`
-            puts facts of several tables, each with constants of its own, into one DataFrame; `matching` are
-            those of a pattern.
+What      : `FewFacts`, facts on the driver, which can go to Spark; `ManyFacts`, facts in a DataFrame of ids;
+            `CommittedFacts`, a whole relation, whose files are looked up; `matching` are the facts of a pattern;
+            `widened` puts facts of several tables, each with constants of its own, into one DataFrame.
 Idea      : `to_spark` never passes through the driver; iteration does, because the user asked for Python values.
 Invariant : iteration gives every fact once, with the types that it came with. Any thread may ask, beside a writer, too.
 Never     : nothing is changed here: texts that come to the driver go into a dictionary of the reader.
@@ -11,7 +11,7 @@ Never     : nothing is changed here: texts that come to the driver go into a dic
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,7 +23,9 @@ from tidelog.backends.local.fact_tables import LocalTable
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
-from tidelog.backends.spark.large.cold import tags_of
+from tidelog.backends.spark.files.file_store import FileStore
+from tidelog.backends.spark.large.cold import ColdRelation, tags_of
+from tidelog.backends.spark.large.overlay import EXPLICIT, GONE
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.decoding import decoded
@@ -62,9 +64,10 @@ class ManyFacts:
     """They are not in this process (state/journal.py)."""
 
     def __init__(
-        self, frame: DataFrame, size: int, arity: int, jobs: Jobs, constants: Constants, owner: object
+        self, frame: Callable[[], DataFrame], size: int, arity: int, jobs: Jobs, constants: Constants, owner: object
     ) -> None:
-        self._frame, self._size, self._arity, self._owner = frame, size, arity, owner
+        """`frame` is asked for when it is needed."""
+        self._made, self._size, self._arity, self._owner = frame, size, arity, owner
         self.jobs, self.constants = jobs.aside(), constants
 
     def __len__(self) -> int:
@@ -74,16 +77,21 @@ class ManyFacts:
         return iter(self._brought())
 
     def __contains__(self, fact: object) -> bool:
-        if not isinstance(fact, tuple | list) or len(fact) != self._arity:
+        numbers, frame = self._numbers(fact), self._readable
+        if numbers is None:
             return False
-        frame = self._readable
-        try:
-            numbers = list(map(self.constants.seen().id_of, fact))
-        except UpdateError:
-            return False  # what is no constant is in no fact
         for at, number in enumerate(numbers):
             frame = frame.where(F.col(f"c{at}") == F.lit(number))
         return bool(self.jobs.run(lambda: frame.limit(1).toArrow()).num_rows)
+
+    def _numbers(self, fact: object) -> list[int] | None:
+        """The ids of a fact; None if it can be no fact of this table."""
+        if not isinstance(fact, tuple | list) or len(fact) != self._arity:
+            return None
+        try:
+            return list(map(self.constants.seen().id_of, fact))
+        except UpdateError:
+            return None  # what is no constant is in no fact
 
     def __repr__(self) -> str:
         return f"<{self._size:,} facts on Spark>"
@@ -100,7 +108,7 @@ class ManyFacts:
         """The facts as a DataFrame of values; which kinds a column has is looked up first."""
         names = frames.names(self._arity)
         tags = tags_of(self.jobs, self._readable, names)
-        return decoded(self._frame.select(*names), self.constants.frame, tags, columns or names)
+        return decoded(self._readable.select(*names), self.constants.frame, tags, columns or names)
 
     @property
     def ids(self) -> DataFrame:
@@ -113,12 +121,45 @@ class ManyFacts:
         self.jobs.require_session()
         return self._frame
 
+    @cached_property
+    def _frame(self) -> DataFrame:
+        return self._made()
+
     def _brought(self) -> LocalTable:
         columns = frames.names(max(self._arity, 1))
         rows = frames.to_ids(self.jobs.run(self._readable.select(*columns).toArrow), columns)
         seen = self.constants.seen()
         local = seen.local_of(rows) if self._arity else np.zeros(rows.shape, np.int32)
         return LocalTable(local, self._arity, seen.dictionary)
+
+
+class CommittedFacts(ManyFacts):
+    """A relation of a version, or its explicit facts; whether a fact is there is looked up in files, without a job."""
+
+    def __init__(
+        self, cold: ColdRelation, files: FileStore | None, jobs: Jobs, constants: Constants, *, is_explicit: bool
+    ) -> None:
+        def frame() -> DataFrame:
+            return cold.frame(self.jobs).where("explicit") if is_explicit else cold.frame(self.jobs)
+
+        super().__init__(frame, cold.size, cold.arity, jobs, constants, cold)
+        self._cold, self._files, self._is_explicit = cold, files, is_explicit
+
+    def __len__(self) -> int:
+        return self._explicit if self._is_explicit else self._size
+
+    def __contains__(self, fact: object) -> bool:
+        if self._files is None or isinstance(self._cold.base, DataFrame):
+            return super().__contains__(fact)
+        numbers = self._numbers(fact)
+        if numbers is None:
+            return False
+        [state] = self._cold.states(self._files, np.array([numbers or [0]], np.int64))
+        return bool(state == EXPLICIT if self._is_explicit else state != GONE)
+
+    @cached_property
+    def _explicit(self) -> int:
+        return self.jobs.run(self._readable.count)
 
 
 def matching(frame: DataFrame, pattern: Atom, id_of: Callable[[Value], int]) -> DataFrame:
