@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from itertools import filterfalse
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -24,6 +25,7 @@ from tidelog.arrivals.worker import Running
 from tidelog.asking.notices import Notices
 from tidelog.asking.pictures import AtAGlance
 from tidelog.attempt import Asked, Attempt
+from tidelog.backends.backend import Backend, asked_beside
 from tidelog.backends.choice import backend_from_now_on, backend_named
 from tidelog.changes.change import Change, FactTable, FactTables
 from tidelog.changes.names import check_names
@@ -49,7 +51,6 @@ from tidelog.turns import Turns
 
 if TYPE_CHECKING:
     from tidelog.asking.answer import Answer
-    from tidelog.backends.backend import Backend
     from tidelog.provenance.absence import Absence
     from tidelog.provenance.cause import Cause
     from tidelog.provenance.proof import Proof
@@ -129,9 +130,8 @@ class Engine(Submitting, AtAGlance):
         """Which relations a rule change would touch, and about at what cost, without doing it."""
         removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
         added = add_rules if isinstance(add_rules, Program) else parse(add_rules or "")
-        after = self._book.changed(added, removed)
-        touched, following = impact(self.program, added.rules, removed), RuleBook.of(check(after))
-        return preview(touched, self._book.schedule, following.schedule, self._backend.store)
+        schedules = self._book.schedule, RuleBook.of(check(self._book.changed(added, removed))).schedule
+        return preview(impact(self.program, added.rules, removed), *schedules, self._backend.store)
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -146,8 +146,7 @@ class Engine(Submitting, AtAGlance):
     def relations(self) -> tuple[str, ...]:
         """The relations of the program and of the facts, in order of name."""
         self._turns.settle()
-        known = self._book.relations.union(self._backend.relations())
-        return tuple(sorted(name for name in known if not is_hidden(name)))
+        return tuple(sorted(filterfalse(is_hidden, self._book.relations.union(self._backend.relations()))))
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -221,13 +220,15 @@ class Engine(Submitting, AtAGlance):
         """Why a fact is there: a shallowest proof, to be printed or walked; E808 if the fact is not there."""
         from tidelog.asking.reasons import proof_of
 
-        return self._read(lambda backend: proof_of(self[relation], tuple(fact), self.program.rules, backend))
+        asked = relation, self._known_arity(relation), tuple(fact), self.program.rules
+        return self._read(lambda backend: proof_of(*asked, backend))
 
     def explain_absence(self, relation: str, fact: Sequence[Value]) -> Absence:
         """Why a fact is not there: for each rule that could derive it, the literal that fails first; E808 if it is."""
         from tidelog.asking.reasons import absence_of
 
-        return self._read(lambda backend: absence_of(self[relation], tuple(fact), self.program.rules, backend))
+        asked = relation, self._known_arity(relation), tuple(fact), self.program.rules
+        return self._read(lambda backend: absence_of(*asked, backend))
 
     def explain_change(self, change: Change, relation: str, fact: Sequence[Value]) -> Cause:
         """Why a fact came or went with the last change: the proof that it got or lost, down to what the update did."""
@@ -365,10 +366,9 @@ class Engine(Submitting, AtAGlance):
 
     def _read(self, ask: Callable[[Backend[Any]], T]) -> T:
         """The answer to a question, about one whole version."""
-        onlooker, now = self._backend.onlooker, lambda: ask(self._backend)
-        if onlooker is None:
-            return self._turns.read(now, beside=now if self._backend.reads_beside else None)
-        return self._turns.read(now, beside=lambda: onlooker.ask(ask), is_dear=True)
+        is_dear = not self._backend.reads_beside
+        beside = None if is_dear and self._backend.onlooker is None else lambda: asked_beside(self._backend, ask)
+        return self._turns.read(lambda: ask(self._backend), beside=beside, is_dear=is_dear)
 
     def _table(self, relation: str, *, is_explicit: bool = False) -> FactTable:
         def ask(backend: Backend[Any]) -> FactTable:

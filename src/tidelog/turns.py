@@ -62,8 +62,16 @@ class Turns:
         """Do the last work; every later call is refused, but closing again is not."""
         if self._is_closed:
             return
-        self.take(work)
-        self._is_closed = True
+
+        def last() -> None:
+            self._is_closed = True  # before readers could see what is given back
+            try:
+                work()
+            except BaseException:
+                self._is_closed = False
+                raise
+
+        self.take(last)
 
     def transact(self, attempt: Callable[[], Callable[[], T]]) -> T:
         """Within a turn: `attempt` does what can fail or be stopped; what it returns makes it the next version."""
@@ -93,7 +101,7 @@ class Turns:
     def read(self, ask: Callable[[], T], *, beside: Callable[[], T] | None = None, is_dear: bool = False) -> T:
         """The answer to a question about one version, in a turn; `beside` gives it without waiting for a writer.
 
-        Where that `is_dear`, it is asked only while somebody has a turn.
+        Where that `is_dear`, it is asked only while somebody else has a turn.
         """
         self._refuse_if_closed()
         if self.is_mine:  # a watcher asks: nothing is decided yet
@@ -109,10 +117,16 @@ class Turns:
                     continue
                 raise
             if not self._has_moved_since(settled):
+                self._refuse_if_closed()
                 return answer
         with self._lock:
-            self._mend()
-            return ask()
+            self._refuse_if_closed()
+            self._is_taken = True  # another reader need not wait for this one
+            try:
+                self._mend()
+                return ask()
+            finally:
+                self._is_taken = False
 
     def settle(self) -> None:
         """Finish or undo what an interrupt has left; nothing if somebody is at work."""
@@ -145,7 +159,7 @@ class Turns:
     def after_fork(self) -> None:
         """In the child of a fork: the threads of the parent are gone, and nobody will give back their lock."""
         if not self.is_mine:
-            self._lock, self._is_orphan = RLock(), self._is_open
+            self._lock, self._is_orphan, self._is_taken = RLock(), self._is_open, False
 
     def _has_moved_since(self, settled: int) -> bool:
         return self._finish is not None or self.settled != settled

@@ -14,7 +14,6 @@ from typing import Any
 
 from tidelog.backends.backend import Backend
 from tidelog.changes.change import Change
-from tidelog.changes.relation import Relation
 from tidelog.errors import UsageError
 from tidelog.language.printer import print_fact
 from tidelog.language.terms import Rule, Value
@@ -26,24 +25,37 @@ from tidelog.provenance.proof import Proof
 from tidelog.provenance.stored_facts import StoredFacts
 
 
-def proof_of(held: Relation, fact: tuple[Value, ...], rules: tuple[Rule, ...], backend: Backend[Any]) -> Proof:
-    """A shallowest proof of a fact of a relation."""
-    found = explain(held.name, fact, rules, StoredFacts(backend)) if fact in held else None
+def proof_of(
+    relation: str, arity: int, fact: tuple[Value, ...], rules: tuple[Rule, ...], backend: Backend[Any]
+) -> Proof:
+    """A shallowest proof of a fact of a relation that has `arity` columns."""
+    _check_columns(relation, arity, fact)
+    found = explain(relation, fact, rules, StoredFacts(backend)) if _is_there(relation, fact, backend) else None
     if found is None:
-        sentence = f"{print_fact(held.name, fact)} is not in the materialisation"
+        sentence = f"{print_fact(relation, fact)} is not in the materialisation"
         raise UsageError.of("E808", sentence, remedy="ask why not: engine.explain_absence, or see engine.query")
     return found
 
 
-def absence_of(held: Relation, fact: tuple[Value, ...], rules: tuple[Rule, ...], backend: Backend[Any]) -> Absence:
-    """Why a fact is not in a relation."""
-    if len(fact) != held.arity:
-        sentence = f"{print_fact(held.name, fact)} has {len(fact)} values, {held.name} has {held.arity} columns"
-        raise UsageError.of("E808", sentence, remedy="give one value per column")
-    if fact in held:
-        sentence = f"{print_fact(held.name, fact)} is in the materialisation"
+def absence_of(
+    relation: str, arity: int, fact: tuple[Value, ...], rules: tuple[Rule, ...], backend: Backend[Any]
+) -> Absence:
+    """Why a fact is not in a relation that has `arity` columns."""
+    _check_columns(relation, arity, fact)
+    if _is_there(relation, fact, backend):
+        sentence = f"{print_fact(relation, fact)} is in the materialisation"
         raise UsageError.of("E808", sentence, remedy="ask why: engine.explain")
-    return absence((held.name, fact), rules, StoredFacts(backend))
+    return absence((relation, fact), rules, StoredFacts(backend))
+
+
+def _check_columns(relation: str, arity: int, fact: tuple[Value, ...]) -> None:
+    if len(fact) != arity:
+        sentence = f"{print_fact(relation, fact)} has {len(fact)} values, {relation} has {arity} columns"
+        raise UsageError.of("E808", sentence, remedy="give one value per column")
+
+
+def _is_there(relation: str, fact: tuple[Value, ...], backend: Backend[Any]) -> bool:
+    return backend.arity(relation) is not None and fact in backend.table(relation)
 
 
 def cause_of(

@@ -181,3 +181,8 @@ class Backend(Protocol[F]):
 
     def nbytes(self) -> int:
         """About how much memory the facts take."""
+
+
+def asked_beside(backend: Backend[F], question: Callable[[Backend[F]], T]) -> T:
+    """What a question finds in the last version while somebody may be writing."""
+    return question(backend) if backend.onlooker is None else backend.onlooker.ask(question)

@@ -66,7 +66,7 @@ def test_a_look_up_finds_what_a_search_finds(
             patched.setattr(reading, "_MANY", 0)
             patched.setattr(reading, "_TOGETHER", together)
         segments = write_here(str(folder), facts, facts[:, 0] > 0, [lead])
-        found = Reader().find(segments.files[0].address, order, names, np.array(keys, np.int64))
+        found = Reader().find(segments.described()[1][0].address, order, names, np.array(keys, np.int64))
     table = found.select(["c0", "c1", "c2"]).to_pydict()
     seen = list(zip(*table.values()))
     assert len(seen) == len(set(seen))
@@ -79,7 +79,7 @@ def test_only_the_row_groups_with_a_key_are_read_and_the_cache_is_bounded(tmp_pa
     """A hub fills several row groups; a look-up of two columns reads one of them."""
     facts = np.column_stack([np.repeat([5, 6], [60_000, 40_000]), np.arange(100_000)])
     segments = write_here(str(tmp_path), facts, np.ones(len(facts), np.bool_), [0])
-    reader, address = Reader(most_bytes=400_000), segments.files[0].address
+    reader, address = Reader(most_bytes=400_000), segments.described()[1][0].address
     found = reader.find(address, ["c0", "c1"], ["c0", "c1"], np.array([[5, 33_000], [6, 33_000], [7, 1]]))
     assert found.select(["c0", "c1"]).to_pylist() == [{"c0": 5, "c1": 33_000}]
     assert reader.read_groups == 1

@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.backends.spark.engines import BULK, HELD, PAGED, driver, jobs_of
 from tidelog import Engine
+from tidelog.backends.spark.files.segments import Order, Segment, Segments
 from tidelog.state.log import StateLog
 
 RULES = """
@@ -160,3 +161,44 @@ def test_whether_a_fact_is_there_is_looked_up_without_a_job(spark: SparkSession,
         engine.explain("path", ("a", "e"))
         assert jobs_of(spark) == before
         assert len(given) == 1
+
+
+def test_a_table_says_how_many_explicit_facts_there_are(spark: SparkSession) -> None:
+    with driver(spark, PAGED):
+        engine = Engine(RULES, backend="spark", spark=spark)
+        engine.apply(insert={"edge": EDGES, "path": [("f", "g")]})
+        assert repr(engine.explicit("path")) == "<1 facts on Spark>"
+
+
+def test_an_order_that_a_reader_adds_is_in_a_description_with_its_files_or_not_at_all() -> None:
+    """A save names the files that it links; an order that came in between was named and not linked."""
+    first, later = (Order(lead, 1, {0: Segment(f"folder/{lead}", 3, 90)}) for lead in (0, 1))
+    segments = Segments(2, 3, {0: first}, (3, 3), (1, 1))
+    read_before = segments.orders
+    segments.add(later)
+    assert list(read_before) == [0]
+    said, files = segments.described()
+    assert [file.name for file in files] == [name for order in said["orders"] for _, name, *_ in order["files"]]
+
+
+def test_texts_that_were_put_wait_no_more_even_if_an_interrupt_came_right_after(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were in a file and waiting, so that a join with all texts repeated rows."""
+    with driver(spark, PAGED):
+        engine = Engine(RULES, backend="spark", spark=spark)
+        engine.apply(insert={"edge": EDGES})
+        constants = engine._backend.store.constants
+        put = constants.texts.put
+
+        def interrupted(*arguments: object) -> None:
+            put(*arguments)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(constants.texts, "put", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            constants.flush()
+        ids = [row.id for row in constants.frame.collect()]
+        assert len(ids) == len(set(ids)) > 0
+        constants.flush()
+        assert sorted(engine["path"].to_spark().collect()) == sorted(engine["path"])

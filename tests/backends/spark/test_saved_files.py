@@ -240,13 +240,13 @@ def test_a_file_that_is_lost_while_an_engine_runs_is_named(spark: SparkSession) 
     with driver(spark, PAGED, partitions=2):
         engine = loaded(spark)
         (_, segments) = engine._backend.far._in_files()["edge"]  # type: ignore[union-attr]
-        for file in segments.files:
+        for file in segments.described()[1]:
             Path(file.address).rename(f"{file.address}.away")
         engine._backend.store.files.reader.close()  # type: ignore[attr-defined]
         with pytest.raises(TidelogError) as caught:
             engine.apply(delete={"edge": [("a", "b")]})
         assert caught.value.code == "E710"
-        for file in segments.files:
+        for file in segments.described()[1]:
             Path(f"{file.address}.away").rename(file.address)
         assert engine.version == 1
         assert len(engine.apply(delete={"edge": [("a", "b")]}).deleted["edge"]) == 1

@@ -30,6 +30,7 @@ from tidelog.backends.spark.comparing import compared
 from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.driver.orders import looked_up
 from tidelog.backends.spark.files.saving import SavedFiles
+from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.shared_frames import FarFacts
 from tidelog.backends.spark.incoming import Arrived, Incoming, Source
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
@@ -248,6 +249,7 @@ class SparkBackend:
         self.store.commit()
         self._after = None
         release(before, keeping=after)
+        self._jobs.end()
         if self.onlooker is not None:
             self.onlooker.forget()
 
@@ -273,6 +275,7 @@ class SparkBackend:
         if after is not None:
             release(after, keeping=self.store.committed.relations)
         self.store.rollback()
+        self._jobs.end()
 
     def distrust(self) -> None:
         """After an interrupt: what the driver holds beside the committed relations is brought anew."""
@@ -281,6 +284,8 @@ class SparkBackend:
 
     def close(self) -> None:
         """Free every frame that is kept on Spark; the session is left alone."""
+        if self.onlooker is not None:
+            self.onlooker.forget()
         release(self.store.committed.relations, keeping={})
         self.store.committed.relations = {}
         self.store.forget()
@@ -311,7 +316,11 @@ class SparkBackend:
             rows = self._here(cold, View(Mark.WAS_EXPLICIT) if is_explicit else OLD)
             return FewFacts(rows, cold.arity, self._jobs, self.store.constants)
         self._jobs.require_session()
-        return CommittedFacts(cold, self.store.files, self._jobs, self.store.constants, is_explicit=is_explicit)
+        files = self.store.files
+        if files is not None and isinstance(cold.base, Segments):
+            return CommittedFacts(cold, files, self._jobs, self.store.constants, is_explicit=is_explicit)
+        frame = cold.frame(self._jobs).where("explicit") if is_explicit else cold.frame(self._jobs)
+        return self._table_of(frame, self._jobs.run(frame.count) if is_explicit else cold.size, cold.arity, cold)
 
     def _here(self, cold: ColdRelation, view: View) -> Array:
         self.store.freshen()

@@ -6,7 +6,7 @@ Idea      : the relations of a version are immutable, in files and in overlays. 
             ask for. It is made when the first of them asks, and forgotten with the version.
 Invariant : nothing that the writer works with is touched, and an answer is of one version. Readers take turns among
             themselves; none waits for the writer, and he waits for none.
-Never     : no writing, and no choice of who has to look through it (turns.py).
+Never     : no writing, but for files in an order that a look-up lacks; no choice of who looks through it (turns.py).
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ class Onlooker(Generic[B]):
         with self._lock:
             current, made = self._relations(), self._made
             if made is None or made[0] is not current:
-                made = self._made = current, self._made_of(current)
+                made = current, self._made_of(current)
+                self._made = made if self._relations() is current else None
             try:
                 return question(made[1])
             except BaseException:  # an interrupt may fall anywhere: nothing half brought is relied on

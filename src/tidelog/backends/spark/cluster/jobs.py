@@ -73,6 +73,10 @@ class Jobs:
         self.actions = 0
         self._group = f"{self._name}-{self._number}"
 
+    def end(self) -> None:
+        """No budget is asked until an update sets one again."""
+        self.ask_budget = lambda: None
+
     @property
     def count(self) -> int:
         """How many Spark jobs ran since `begin`; without a context to ask (Spark Connect) the number of actions."""

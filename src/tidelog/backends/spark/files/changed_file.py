@@ -48,7 +48,7 @@ def filed(folder: str, overlay: Overlay, width: int) -> Segments:
 
 def read(file: Segments) -> Overlay:
     """The overlay that a file has."""
-    [segment] = file.files
+    [segment] = file.first.files.values()
     with readable(segment.address):
         system, path = place(segment.address)
         table = pq.read_table(path, filesystem=system, use_threads=False)

@@ -113,9 +113,8 @@ class FileStore:
         facts, shards = self.frame(segments), self.shards(segments.rows)
         with self._jobs.named(f"write {name} in another order"):
             made = write(self._jobs, self.folder, facts, segments.width, columns[:1], shards)
-        order = segments.orders[columns[0]] = made.first
-        segments.owned(order)
-        return order
+        segments.add(made.first)
+        return made.first
 
 
 def _facts(tables: list[pa.Table], segments: Segments) -> tuple[Ids, Array]:

@@ -78,7 +78,7 @@ class Reader:
     def whole(self, address: str) -> Iterator[pa.Table]:
         """All rows of a file, row group by row group, past the cache."""
         with readable(address):
-            file = self._file(address)
+            file = _File(address)
             for group in range(file.parquet.num_row_groups):
                 yield file.parquet.read_row_group(group)
 

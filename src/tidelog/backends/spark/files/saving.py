@@ -23,7 +23,7 @@ from tidelog.backends.spark.files import changed_file
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.importing import imported
 from tidelog.backends.spark.files.row_files import write_rows
-from tidelog.backends.spark.files.segments import Segments, order_of, order_to_json
+from tidelog.backends.spark.files.segments import Segment, Segments, order_of, order_to_json
 from tidelog.backends.spark.files.texts import TextFiles
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import Committed
@@ -75,21 +75,18 @@ class SavedFiles:
         Texts on the driver are stored only if a file is new: what changed since is in the rows of the state, as values.
         """
         current = self._file_changes()
-        found = self._in_files()
-        own = {
-            name: [*segments.files, *(() if cold.filed is None else cold.filed.files)]
-            for name, (cold, segments) in found.items()
-        }
-        if any(file.name not in known for files in own.values() for file in files):
-            self._constants.flush()
-        texts = self._texts.generations
         relations: dict[str, dict[str, Any]] = {}
-        for name, (cold, segments) in found.items():
-            relations[name] = {**segments.to_json(), "overlaid": len(cold.overlay)}
+        own: list[Segment] = []
+        for name, (cold, segments) in self._in_files().items():
+            said, files = segments.described()
+            relations[name], own = {**said, "overlaid": len(cold.overlay)}, [*own, *files]
             if cold.filed is not None:
                 relations[name] |= {"changed": order_to_json(cold.filed.first), "is_current": name in current}
-        files = [file for order in texts for file in order.files.values()]
-        files += [file for several in own.values() for file in several]
+                own += cold.filed.first.files.values()
+        if any(file.name not in known for file in own):
+            self._constants.flush()
+        texts = self._texts.generations
+        files = [*(file for order in texts for file in order.files.values()), *own]
         said = {"texts": [order_to_json(order) for order in texts], "relations": relations}
         if current:  # many facts have become rows of the state
             give_back()

@@ -63,13 +63,8 @@ class Segments:
         self.width, self.rows, self.distinct, self.tags = width, rows, distinct, tags
         self.explicit = explicit
         """How many of the facts are explicit; None if nobody has counted."""
-        self.orders = dict(orders)
+        self.orders: Mapping[int, Order] = dict(orders)
         """By leading column; an order that is added later says nothing new."""
-
-    @property
-    def files(self) -> list[Segment]:
-        """The files of all orders."""
-        return [file for order in self.orders.values() for file in order.files.values()]
 
     @property
     def first(self) -> Order:
@@ -92,20 +87,27 @@ class Segments:
         sorted_by = next((at for at, column in enumerate(names) if column not in wanted), len(names))
         return sorted_by, self.distinct[order.lead]
 
+    def add(self, order: Order) -> None:
+        """One more order, whose files are this engine's; who is reading the orders meanwhile keeps those he has."""
+        self.owned(order)
+        self.orders = {**self.orders, order.lead: order}
+
     def owned(self, order: Order) -> None:
         """The files of this order are deleted when these segments are no longer held."""
         weakref.finalize(self, remove, [file.address for file in order.files.values()])
 
-    def to_json(self) -> dict[str, Any]:
-        """What a state stores about it; files by name."""
-        return {
+    def described(self) -> tuple[dict[str, Any], list[Segment]]:
+        """What a state stores about it, files by name, and these files: those of the same orders."""
+        orders = list(self.orders.values())
+        said = {
             "width": self.width,
             "rows": self.rows,
             "explicit": self.explicit,
             "distinct": list(self.distinct),
             "tags": list(self.tags),
-            "orders": [order_to_json(order) for order in self.orders.values()],
+            "orders": [order_to_json(order) for order in orders],
         }
+        return said, [file for order in orders for file in order.files.values()]
 
     @staticmethod
     def of(said: Mapping[str, Any], folder: str) -> Segments:

@@ -50,14 +50,19 @@ class TextFiles:
         self._jobs, self._store = jobs, store
         self.generations = generations or []
         self._owners: dict[int, Segments] = {}
+        self.put_last: object = None
+        """What the texts came from that were put last: they wait no more."""
 
     def __bool__(self) -> bool:
         return bool(self.generations)
 
     def seen(self, jobs: Jobs) -> TextFiles:
         """The same texts for a reader: the files stay for as long as he holds them."""
-        copy = TextFiles(jobs, self._store, self.generations)
-        copy._owners = dict(self._owners)
+        generations, owners = self.generations, dict(self._owners)
+        while generations is not self.generations:  # texts came in between: files and their owners go together
+            generations, owners = self.generations, dict(self._owners)
+        copy = TextFiles(jobs, self._store, generations)
+        copy._owners = owners
         return copy
 
     def frame(self) -> DataFrame:
@@ -94,29 +99,33 @@ class TextFiles:
         self._take(Order(0, shards, files), is_kept=not clashes)
         return clashes
 
-    def put(self, texts: pa.Table) -> None:
+    def put(self, texts: pa.Table, source: object = None) -> None:
         """Add texts from the driver whose ids are not here; the small generations become one when there are many."""
         small = [order for order in self.generations if sum(file.rows for file in order.files.values()) <= SMALL]
         merged = small if len(small) >= GATHERED - 1 else []
         tables = [self._store.reader.whole(file.address) for order in merged for file in order.files.values()]
         table = pa.concat_tables([texts, *(group for groups in tables for group in groups)]).sort_by("id")
         address = f"{self._store.folder}/{uuid.uuid4().hex}-texts.parquet"
-        file = _written(address, iter([table]))
-        self.generations = [order for order in self.generations if order not in merged]
-        for order in merged:
-            self._owners.pop(id(order), None)
-        self._take(Order(0, 1, {0: file}), is_kept=True)
+        made = Order(0, 1, {0: _written(address, iter([table]))})
+        kept = [order for order in self.generations if order not in merged]
+        self._own(made, kept, source)
 
     def close(self) -> None:
         """Forget the texts; files of this engine are deleted."""
         self.generations, self._owners = [], {}
 
     def _take(self, order: Order, *, is_kept: bool) -> None:
-        owner = Segments(1, 0, {}, (0,), (0,))
-        owner.owned(order)
         if is_kept and order.files:
-            self.generations = [*self.generations, order]
-            self._owners[id(order)] = owner
+            self._own(order, self.generations, self.put_last)
+        else:
+            remove([file.address for file in order.files.values()])
+
+    def _own(self, made: Order, kept: list[Order], source: object) -> None:
+        """The generations are those that are kept and one that was made: in one step, for readers and interrupts."""
+        owner = Segments(1, 0, {}, (0,), (0,))
+        owner.owned(made)
+        owners = {id(order): self._owners[id(order)] for order in kept if id(order) in self._owners}
+        self.__dict__.update(generations=[*kept, made], _owners={**owners, id(made): owner}, put_last=source)
 
 
 def found_in(reader: Reader, generations: list[Order] | tuple[Order, ...], ids: Ids) -> pa.Table:

@@ -5,7 +5,7 @@ What      : `FewFacts`, facts on the driver, which can go to Spark; `ManyFacts`,
             `widened` puts facts of several tables, each with constants of its own, into one DataFrame.
 Idea      : `to_spark` never passes through the driver; iteration does, because the user asked for Python values.
 Invariant : iteration gives every fact once, with the types that it came with. Any thread may ask, beside a writer, too.
-Never     : nothing is changed here: texts that come to the driver go into a dictionary of the reader.
+Never     : no fact is changed here; texts that many facts bring to the driver go into a dictionary of the reader.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class ManyFacts:
             return None  # what is no constant is in no fact
 
     def __repr__(self) -> str:
-        return f"<{self._size:,} facts on Spark>"
+        return f"<{len(self):,} facts on Spark>"
 
     def to_arrow(self) -> pa.Table:
         """The facts as an Arrow table, brought to the driver."""
@@ -134,13 +134,15 @@ class ManyFacts:
 
 
 class CommittedFacts(ManyFacts):
-    """A relation of a version, or its explicit facts; whether a fact is there is looked up in files, without a job."""
+    """A relation of a version that is in files, or its explicit facts; a fact is looked up without a job."""
 
     def __init__(
-        self, cold: ColdRelation, files: FileStore | None, jobs: Jobs, constants: Constants, *, is_explicit: bool
+        self, cold: ColdRelation, files: FileStore, jobs: Jobs, constants: Constants, *, is_explicit: bool
     ) -> None:
+        own = jobs.aside()
+
         def frame() -> DataFrame:
-            return cold.frame(self.jobs).where("explicit") if is_explicit else cold.frame(self.jobs)
+            return cold.frame(own).where("explicit") if is_explicit else cold.frame(own)
 
         super().__init__(frame, cold.size, cold.arity, jobs, constants, cold)
         self._cold, self._files, self._is_explicit = cold, files, is_explicit
@@ -149,8 +151,6 @@ class CommittedFacts(ManyFacts):
         return self._explicit if self._is_explicit else self._size
 
     def __contains__(self, fact: object) -> bool:
-        if self._files is None or isinstance(self._cold.base, DataFrame):
-            return super().__contains__(fact)
         numbers = self._numbers(fact)
         if numbers is None:
             return False
@@ -179,12 +179,15 @@ Widened = tuple[FewFacts | ManyFacts, Sequence[int | RdfTerm]]
 
 def widened(parts: Sequence[Widened], columns: Sequence[str]) -> DataFrame:
     """The facts of several tables as one DataFrame of values; they are decoded together, by one join a column."""
-    jobs, constants, found = parts[0][0].jobs, parts[0][0].constants, []
+    jobs, found = parts[0][0].jobs, []
+    several = {id(table.constants): table.constants for table, _ in parts}
     for table, shape in parts:
         chosen = [
-            (F.col(f"c{one}") if isinstance(one, int) else F.lit(constants.id_of(one))).alias(f"c{at}")
+            (F.col(f"c{one}") if isinstance(one, int) else F.lit(table.constants.id_of(one))).alias(f"c{at}")
             for at, one in enumerate(shape)
         ]
         found.append(table.ids.select(*chosen))
     frame, names = reduce(DataFrame.unionAll, found), frames.names(len(columns))
-    return decoded(frame, constants.frame, tags_of(jobs, frame, names), columns)
+    texts = reduce(DataFrame.unionAll, [constants.frame for constants in several.values()])
+    each_once = texts if len(several) == 1 else texts.dropDuplicates(["id"])
+    return decoded(frame, each_once, tags_of(jobs, frame, names), columns)

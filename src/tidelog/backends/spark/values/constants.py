@@ -57,7 +57,7 @@ class Constants:
         self.naming = Naming(ids.DIGITS)
         self._jobs = jobs
         self.texts: TextFiles | KeptTexts = KeptTexts(jobs) if store is None else TextFiles(jobs, store)
-        self._waiting: dict[int, str] = {}
+        self._gathered: dict[int, str] = {}
         self._lock = RLock()
         self._longs: Ids = np.empty(0, np.int64)
         self._local = KnownIds()
@@ -80,7 +80,8 @@ class Constants:
 
     def id_of(self, value: Value) -> int:
         """The id of a constant, which is one of the driver's from now on: two with one hash are told apart."""
-        return int(self.ids_of(self.dictionary.encode([value]))[0])
+        with self._lock:
+            return int(self.ids_of(self.dictionary.encode([value]))[0])
 
     def local_of(self, rows: Ids) -> Array:
         """The local numbers of ids, of any shape; texts that the driver lacks are looked up together."""
@@ -106,11 +107,11 @@ class Constants:
             return found
 
     def seen(self) -> Constants:
-        """These constants as they are now, for readers: with a dictionary of their own, and nothing is stored."""
+        """These constants as they are now, for readers: with a dictionary of their own."""
         jobs = self._jobs.aside()
         copy = Constants(jobs, Dictionary())
         with self._lock:
-            copy.texts, copy.naming, copy._waiting = self.texts.seen(jobs), self.naming, dict(self._waiting)
+            copy.texts, copy.naming, copy._gathered = self.texts.seen(jobs), self.naming, dict(self._waiting)
         return copy
 
     def learn(self, stored: Mapping[int, str] | None = None) -> None:
@@ -163,6 +164,13 @@ class Constants:
             if numbers[at] not in stored:
                 self._waiting[numbers[at]] = text
         return numbers
+
+    @property
+    def _waiting(self) -> dict[int, str]:
+        """The texts that are not stored yet. What was put is stored, even if an interrupt came right after that."""
+        if self.texts.put_last is self._gathered:
+            self._gathered = {}
+        return self._gathered
 
     def _taken(self, numbers: Sequence[int]) -> dict[int, int]:
         """Those of the ids that the driver knows, with their local numbers."""
@@ -221,14 +229,14 @@ class Constants:
         with self._lock:
             if any(self._waiting.get(number, text) != text for number, text in waiting.items()):
                 return False
-            self._waiting |= waiting
+            self._waiting.update(waiting)
         return True
 
     def renew(self, dictionary: Dictionary) -> None:
         """The driver forgets the constants that it knows; it works with another, empty dictionary from now on."""
         with self._lock:
             self.learn()
-            self.dictionary, self._longs, self._local = dictionary, np.empty(0, np.int64), KnownIds()
+            self.__dict__.update(dictionary=dictionary, _longs=np.empty(0, np.int64), _local=KnownIds())
 
     # -- on Spark ----------------------------------------------------------------------------------------------------
 
@@ -274,8 +282,7 @@ class Constants:
         with self._lock:
             self.learn()
             if self._waiting:
-                self.texts.put(_table(self._waiting))
-                self._waiting = {}
+                self.texts.put(_table(self._waiting), self._gathered)
 
     def flush_if_many(self) -> None:
         """Store the texts that wait on the driver when they are many."""

@@ -24,12 +24,14 @@ class KeptTexts:
     def __init__(self, jobs: Jobs) -> None:
         self._jobs = jobs
         self._stored: DataFrame | None = None
+        self.put_last: object = None
+        """What the texts came from that were put last: they wait no more."""
 
     def __bool__(self) -> bool:
         return self._stored is not None
 
     def seen(self, jobs: Jobs) -> KeptTexts:
-        """The same texts for a reader. The frame is gone when texts have come: then he asks again."""
+        """The same texts for a reader. They are gone when others have come: a read that fails then can be repeated."""
         copy = KeptTexts(jobs)
         copy._stored = self._stored
         return copy
@@ -67,9 +69,10 @@ class KeptTexts:
         frames.release(before)
         return []
 
-    def put(self, texts: pa.Table) -> None:
+    def put(self, texts: pa.Table, source: object = None) -> None:
         """Add texts from the driver whose ids are not here."""
         self.add(self._jobs.spark.createDataFrame(texts, "id long, text string"))
+        self.put_last = source  # texts that are put twice are the same rows: nothing is lost before this line
 
     def close(self) -> None:
         """Free the texts."""
