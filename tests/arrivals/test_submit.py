@@ -10,6 +10,7 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from tests.arrivals.scheduler import facts
 from tests.differential.engines import STRATEGIES
 from tidelog.arrivals import line as line_module
 from tidelog.arrivals.pending import PendingChange
-from tidelog.errors import ProgramError, UpdateError, UsageError
+from tidelog.errors import BudgetError, ProgramError, UpdateError, UsageError
 
 RULES = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z). quiet(x) :- node(x), !path(x, _)."
 CHAIN = [(at, at + 1) for at in range(20)]
@@ -159,6 +160,40 @@ def test_what_fails_later_fails_alone() -> None:
     engine.verify()
 
 
+def test_those_in_order_never_happen_without_those_before_them() -> None:
+    """The first that fails is the last that counts, whether it is refused at once, later, or cancelled."""
+    engine = tl.Engine(RULES, limits=tl.Limits(rounds=10))
+    one, bad, two = (tl.Update.of({"edge": edges}) for edges in ([("a", "b")], CHAIN, [("b", "c")]))
+    changes = [future.result() for future in engine.submit_in_order([one, two, tl.Update()])]
+    assert [(change.version, change.updates) for change in changes] == [(1, 3)] * 3
+
+    back = tl.Update.of(None, {"edge": [("a", "b")]})
+    first, refused, *others = engine.submit_in_order([back, bad, one, two])
+    assert first.result().version == 2
+    with pytest.raises(BudgetError):
+        refused.result()
+    for other in others:
+        with pytest.raises(CancelledError):
+            other.result()
+    assert (engine.settle(), set(engine["edge"])) == (2, {("b", "c")})
+
+    wrong = tl.Update.of({"edge": [(1, 2, 3)]})
+    first, refused = engine.submit_in_order([one, wrong, two])
+    assert first.result().version == 3
+    with pytest.raises(UpdateError):
+        refused.result()
+
+    with held(engine):
+        first, second, third = engine.submit_in_order([back, one, back])
+        assert second.cancel()
+    assert first.result().updates == 2, "it shares the version that was held"
+    with pytest.raises(CancelledError):
+        third.result()
+    engine.settle()
+    assert set(engine["edge"]) == {("b", "c")}
+    engine.verify()
+
+
 def test_refusing_arithmetic_shares_no_version() -> None:
     """A merged version could hide an instance without a value that the update alone would be refused for."""
     engine = tl.Engine("half(x, y) :- n(x), y = 10 / x.", arithmetic="refuse")
@@ -240,7 +275,7 @@ def test_apply_comes_after_what_was_submitted_and_has_a_version_of_its_own() -> 
         behind.start()
     behind.join()
     engine.settle()
-    assert first.result().updates == 1
+    assert first.result().updates == 2, "it shares the version that was held"
     assert len(engine["edge"]) == 0
     change = engine.apply(insert={"edge": [(1, 2)]})
     assert (change.updates, change.version) == (1, engine.version)

@@ -76,6 +76,9 @@ KINDS: dict[str, str | bytes] = {
     ),
 }
 
+ENDLESS = rules("up(0). up(y) :- up(x), y = x + 1, x < 500.")
+"""A line that takes more rounds than a limit of them allows."""
+
 AFTER: dict[str, tuple[str, str]] = {
     "columns of a declaration": (rules(".decl fresh(x: number)"), '{"insert": [["fresh", 1, 2]]}'),
     "type of a declaration": (rules(".decl fresh(x: number)"), '{"insert": [["fresh", "text"]]}'),
@@ -99,9 +102,9 @@ GOOD = (
 )
 
 
-def engine() -> tl.Engine:
+def engine(limits: tl.Limits = LIMITS) -> tl.Engine:
     """The engine that the lines are for."""
-    found = tl.Engine(RULES, limits=LIMITS)
+    found = tl.Engine(RULES, limits=limits)
     found.apply(insert=FACTS)
     return found
 
@@ -111,9 +114,9 @@ def read(lines: Sequence[str | bytes]) -> list[Line | Reject]:
     return [read_line(text, "updates.jsonl", number) for number, text in enumerate(lines, 1)]
 
 
-def one_by_one(lines: Sequence[str | bytes]) -> tuple[tl.Engine, list[int]]:
+def one_by_one(lines: Sequence[str | bytes], limits: tl.Limits = LIMITS) -> tuple[tl.Engine, list[int]]:
     """The naive twin: the engine after every line that it takes, and the numbers of those that it refuses."""
-    found, refused = engine(), []
+    found, refused = engine(limits), []
     for number, text in enumerate(lines, 1):
         try:
             found.apply_update(read_update(text if isinstance(text, bytes) else text.encode()))

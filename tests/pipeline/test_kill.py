@@ -13,6 +13,7 @@ import tidelog as tl
 from tests.pipeline.places import RULES, Place, facts, summed
 from tidelog.pipeline.job import FAILPOINTS
 from tidelog.state import failpoints
+from tidelog.state.reading import read_versions
 
 FILES = 6
 
@@ -64,6 +65,29 @@ def killed_and_restarted(spark, folder, undisturbed, failpoint):
 def test_a_kill_between_state_and_sink(spark, tmp_path, undisturbed):
     """The hardest moment: the version is stored, no sink has it, and Spark will bring its batch again."""
     killed_and_restarted(spark, tmp_path / "p", undisturbed, "version-saved:4")
+
+
+@pytest.mark.parametrize("failpoint", ["batch-applied:2", "version-saved:2"])
+def test_a_kill_between_parts_that_share_versions(spark, tmp_path, failpoint):
+    """With `latest` the files of a micro-batch meet in three versions, each stored with its range; none comes twice."""
+    places = [Place(tmp_path / name, on_bad="reject", updates="latest = true") for name in ("whole", "killed")]
+    for place in places:
+        place.update("0", {"insert": [["free", 1], ["edge", "c", "d"]]}, "{bad")
+        place.update("1", {"delete": [["free", 1], ["edge", "c", "d"]]})
+        place.update("2", {"insert": [["free", 1, 2]]})  # which has to wait until `free` is seen to be empty
+        place.update("3", {"delete": [["free", 1, 2]], "insert": [["edge", "c", "a"]]}, "{worse")
+        place.update("4", {"insert": [["free", 1, 2, 3]]})
+        place.update("5", {"delete": [["edge", "c", "a"]]})
+    whole, killed = places
+    whole.run(spark)
+    process = start(killed, failpoint)
+    _, errors = process.communicate(timeout=280)
+    assert process.returncode == -signal.SIGKILL, errors.decode()
+    assert tl.Engine.open(killed.folder / "state").version == 2
+    killed.run(spark)
+    assert outcome(killed) == outcome(whole)
+    origins = [one.origin for one in read_versions(killed.folder / "state") if one.origin]
+    assert origins == ["stream 0.0 to 0.1", "stream 0.2 to 0.3", "stream 0.4 to 0.5"]
 
 
 def killed_at_a_rule_change(spark, folder, failpoint):

@@ -13,11 +13,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import tidelog as tl
-from tests.pipeline.places import Place, facts, summed
-from tests.pipeline.poison import AFTER, GOOD, KINDS, engine, one_by_one, read, stream
+from tests.pipeline.places import RULES, Place, facts, summed
+from tests.pipeline.poison import AFTER, ENDLESS, GOOD, KINDS, LIMITS, engine, one_by_one, read, stream
+from tidelog.changes.update import read_update
 from tidelog.errors import PipelineError
-from tidelog.pipeline.follow.settling import settle
+from tidelog.pipeline.follow.settling import merged, settle, settle_together
+from tidelog.pipeline.follow.updates import Part
 from tidelog.pipeline.sources.rejects import readable
+from tidelog.state.reading import read_versions
 
 
 def settled(lines, cuts=()):
@@ -30,6 +33,23 @@ def settled(lines, cuts=()):
         rejects += part.rejects
         changes += part.changes
     assert [version for version, _, _ in changes] == list(range(2, 2 + len(changes)))
+    found.verify()
+    return found, [reject.line for reject in rejects], sum(count for _, _, count in changes)
+
+
+def met(lines, cuts, limits):
+    """The lines in parts that are submitted together, as `latest` settles them."""
+    found, rejects, changes, at = engine(limits), [], [], 0
+    parts = [Part(tuple(read(lines)[start:end])) for start, end in pairwise([0, *cuts, len(lines)])]
+    while at < len(parts):
+        settled = settle_together(found, parts[at:], stops=False)
+        at += max(1, len(settled))
+        settled = settled or [settle(found, parts[at - 1].lines, stops=False)]
+        assert sum(one.done for one in settled) == sum(len(part.lines) for part in parts[at - len(settled) : at])
+        rejects += [reject for one in settled for reject in one.rejects]
+        changes += merged(settled).changes
+    assert [version for version, _, _ in changes] == list(range(2, 2 + len(changes)))
+    assert found.version == 1 + len(changes)
     found.verify()
     return found, [reject.line for reject in rejects], sum(count for _, _, count in changes)
 
@@ -56,6 +76,58 @@ def test_every_kind_in_every_place(kind):
         assert agrees(lines) == [at + 1]
     assert agrees([KINDS[kind]]) == [1]
     assert agrees([KINDS[kind], GOOD[0], KINDS[kind]]) == [1, 3]
+
+
+@pytest.mark.parametrize("limits", [LIMITS, tl.Limits(rounds=60)], ids=["facts", "rounds"])
+@pytest.mark.parametrize("seed", range(30))
+def test_parts_that_are_submitted_together(seed, limits):
+    """Random micro-batches in random parts: facts, rules, rejects and counted lines are those of line by line.
+
+    With a limit of facts no versions are shared; with one of rounds they are, and the poison is found late.
+    """
+    draw, lines = random.Random(seed), stream(seed, 24)
+    if limits.facts is None:
+        lines = [ENDLESS if line == KINDS["budget"] else line for line in lines]
+        lines.insert(draw.randrange(len(lines)), ENDLESS)
+    cuts = sorted(draw.sample(range(len(lines) + 1), draw.randrange(8)))
+    expected, refused = one_by_one(lines, limits)
+    found, rejected, applied = met(lines, cuts, limits)
+    assert (rejected, applied) == (refused, len(lines) - len(refused))
+    assert same(found, expected)
+
+
+def test_parts_that_take_each_other_back_cost_nothing():
+    """Opposites in later parts cancel before anything is derived: one version, in which nothing has changed."""
+    there, gone = '{"insert": [["edge", "c", "d"]]}', '{"delete": [["edge", "c", "d"]]}'
+    found = engine(tl.Limits())
+    parts = [Part(tuple(read([text]))) for text in (there, gone, there, gone)]
+    settled = settle_together(found, parts, stops=False)
+    [(version, change, lines)] = merged(settled).changes
+    assert (len(settled), version, lines, change.updates) == (4, 2, 4, 4)
+    assert (change.inserted.total, change.deleted.total, change.stats.derivations) == (0, 0, {})
+
+
+def test_a_part_that_fails_late_fails_alone():
+    """Those before it are visible, those after it wait for what becomes of its lines, which are settled in place."""
+    found = engine(tl.Limits(rounds=60))
+    texts = [GOOD[0], ENDLESS, '{"delete": [["edge", "c", "d"]]}', '{"insert": [["edge", "e", "f"]]}']
+    parts = [Part(tuple(read([text]))) for text in texts]
+    assert len(settle_together(found, parts, stops=False)) == 1
+    assert ("c", "d") in found["edge"]
+    alone = settle(found, parts[1].lines, stops=False)
+    assert (len(alone.rejects), alone.changes) == (1, [])
+    assert len(settle_together(found, parts[2:], stops=False)) == 2
+    assert ("c", "d") not in found["edge"]
+    assert found.version == 3
+    found.verify()
+
+
+def test_one_number_of_a_declared_float_is_taken_back_however_it_is_written():
+    """Taught by 9 and 9.0, which were two values while lines of one part were netted."""
+    found = tl.Engine(".decl p(x: float)\nq(x) :- p(x).")
+    lines = read(['{"insert": [["p", 9]]}', '{"delete": [["p", 9.0]]}'])
+    settle(found, lines, stops=False)
+    assert set(found["q"]) == set()
 
 
 @pytest.mark.parametrize("kind", AFTER)
@@ -170,6 +242,40 @@ def test_the_stream_goes_on_and_the_rejects_are_whole(spark, tmp_path):
     assert found == expected
     assert summed(place.feed()) == facts(last) == facts(tl.Engine.open(place.folder / "state"))
     assert summed(place.feed()) == facts(place.run(spark)[0])
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_micro_batches_with_latest(spark, tmp_path, seed):
+    """Through Spark: files that share versions, with poison among them; versions record the range that they hold."""
+    place = Place(tmp_path / "p", on_bad="reject", updates="latest = true")
+    limits = "[engine.limits]\nrounds = 60\n[spark]"
+    place.write("pipeline.toml", (place.folder / "pipeline.toml").read_text().replace("[spark]", limits))
+    draw = random.Random(seed)
+    files = [
+        [ENDLESS if line == KINDS["budget"] else line for line in stream(10 * seed + at, draw.randint(1, 6))]
+        for at in range(8)
+    ]
+    files[draw.randrange(8)].append(ENDLESS)
+    for number, lines in enumerate(files):
+        data = b"\n".join(line if isinstance(line, bytes) else line.encode() for line in lines)
+        (place.folder / f"updates/{number}.jsonl").write_bytes(data)
+    last, seen = place.run(spark)
+    expected, refused = tl.Engine(RULES, limits=tl.Limits(rounds=60)), []
+    expected.apply(insert={"edge": [("a", "b"), ("b", "c")]})
+    for number, lines in enumerate(files):
+        for at, line in enumerate(lines, 1):
+            try:
+                expected.apply_update(read_update(line if isinstance(line, bytes) else line.encode()))
+            except tl.TidelogError:
+                refused.append((f"{number}.jsonl", at))
+    assert same(last, expected)
+    assert sorted((Path(row["file"]).name, row["line"]) for row in place.rejects()) == refused
+    assert sum(told["updates"] for told in seen.of("batch")) == sum(map(len, files)) - len(refused)
+    assert summed(place.feed()) == facts(last) == facts(tl.Engine.open(place.folder / "state"))
+    held = [(one.first_batch, one.batch) for one in read_versions(place.folder / "state") if one.source == "stream"]
+    assert [first for first, _ in held] == [0, *(end + 1 for _, end in held[:-1])], "no part is missing or twice"
+    assert held[-1][1] == 7
+    assert len(held) < 8, "some of them share a version"
 
 
 @pytest.mark.parametrize("latest", ["", "latest = true"])

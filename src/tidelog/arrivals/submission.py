@@ -12,6 +12,7 @@ Never     : nothing is stored, and nothing waits here (line.py).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,6 +61,8 @@ class Submission:
     """The context of the thread that submitted it, in which it is worked on (`tidelog.profiling`)."""
     book: RuleBook | None = None
     """The rules in force after it, if it changes rules."""
+    after: PendingChange | None = None
+    """What has to be visible first: if that is refused, this one never happens."""
     overtaken_by: list[Submission] = field(default_factory=list)
     """Urgent updates that arrived later and are visible already."""
 
@@ -79,8 +82,12 @@ class Submission:
         return {name for part in self.asked for name in part}
 
     def starts(self) -> bool:
-        """Whether it is wanted still: a future that is cancelled while it waits is not."""
-        return self.future.running() or self.future.set_running_or_notify_cancel()
+        """Whether it is wanted still; it is not if it was cancelled while it waited, or comes after one that failed."""
+        is_wanted = self.future.running() or self.future.set_running_or_notify_cancel()
+        if is_wanted and self.after is not None and _has_failed(self.after):
+            self.future.set_exception(CancelledError())
+            return False
+        return is_wanted
 
 
 def submitted(
@@ -107,6 +114,10 @@ def submitted(
     submission.size = sum(len(some) for some in facts if not _is_frame(some))
     submission.is_alone = any(map(_is_frame, facts))
     return submission
+
+
+def _has_failed(future: PendingChange) -> bool:
+    return future.done() and (future.cancelled() or future.exception() is not None)
 
 
 def _some(facts: dict[str, Any]) -> dict[str, Any]:

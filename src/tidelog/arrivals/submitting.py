@@ -1,6 +1,6 @@
 """How an engine takes updates that need not wait for each other.
 
-What      : `Submitting` gives an engine `submit`, `settle` and `follow`.
+What      : `Submitting` gives an engine `submit`, `submit_in_order`, `settle` and `follow`.
 Idea      : `submit` checks an update and lets it stand in line (line.py); a thread works (worker.py). `apply` is the
             same for one update that wants a version of its own, and works itself when nobody waits.
 Invariant : after `settle` the facts and rules are those of applying all submitted updates in order of arrival.
@@ -10,7 +10,7 @@ Never     : no fact is looked at.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tidelog.analysis.program_check import check
@@ -68,18 +68,33 @@ class Submitting:
         that of applying all in order of arrival. An update that cannot be right is refused here, at once.
         """
         if update is not None:
-            insert, delete, add_rules, remove_rules = (
-                update.insert,
-                update.delete,
-                update.add_rules,
-                update.remove_rules,
-            )
-        texts = (remove_rules,) if isinstance(remove_rules, str) else remove_rules
-        removed = tuple(in_own_words(text, dialect) for text in texts)
-        added = read_rules(add_rules, dialect) if isinstance(add_rules, str) else add_rules or Program()
-        submission = submitted(insert or {}, delete or {}, added, removed, self._expected(), urgent=urgent)
+            submission = self._submission(update, urgent=urgent)
+        else:
+            texts = (remove_rules,) if isinstance(remove_rules, str) else remove_rules
+            removed = tuple(in_own_words(text, dialect) for text in texts)
+            added = read_rules(add_rules, dialect) if isinstance(add_rules, str) else add_rules or Program()
+            submission = submitted(insert or {}, delete or {}, added, removed, self._expected(), urgent=urgent)
         self._worker.submit(submission, may_wait=not self._turns.is_mine)
         return submission.future
+
+    def submit_in_order(self, updates: Iterable[Update]) -> list[PendingChange]:
+        """Hand over updates of which each is right only after those before it; none begins before all are there.
+
+        They share a version if they can. The first that is refused is the last that counts: those after it never
+        happen, and their futures are cancelled. One that is refused at once has the last future.
+        """
+        futures = list[PendingChange]()
+        with self._worker.line.changed:  # nobody takes one of them before all are there
+            try:
+                for update in updates:
+                    submission = self._submission(update)
+                    submission.after = futures[-1] if futures else None
+                    self._worker.submit(submission, may_wait=not self._turns.is_mine)
+                    futures.append(submission.future)
+            except TidelogError as error:
+                futures.append(PendingChange())
+                futures[-1].set_exception(error)
+        return futures
 
     def settle(self) -> int:
         """Wait until every update that was submitted so far is visible or refused; the version then."""
@@ -104,21 +119,18 @@ class Submitting:
 
     def _together(self, first: Update, upcoming: Next, stream: Iterator[tuple[Update, Next]]) -> Iterator[Change]:
         """Submit an update with all that wait behind it; the changes, each once. The first refusal ends it."""
-        futures, refusal, last = list[PendingChange](), None, -1
-        with self._worker.line.changed:  # nobody takes one of them before all are there
-            try:
-                futures.append(self.submit(first))
-                while upcoming() is not None:
-                    futures.append(self.submit(next(stream)[0]))
-            except TidelogError as error:
-                refusal = error
-        for future in futures:
+
+        def waiting() -> Iterator[Update]:
+            yield first
+            while upcoming() is not None:
+                yield next(stream)[0]
+
+        last = -1
+        for future in self.submit_in_order(waiting()):
             change = future.result()
             if change.version != last:
                 yield change
             last = change.version
-        if refusal is not None:
-            raise refusal
 
     def apply_update(self, update: Update) -> Change:
         """Apply an update object, as read from a file or a stream."""
@@ -168,6 +180,10 @@ class Submitting:
             if not submission.future.done():  # this thread was interrupted: nothing is to happen after it has said so
                 self._worker.line.drop(submission)
             raise
+
+    def _submission(self, update: Update, *, urgent: bool = False) -> Submission:
+        added, book = read_rules(update.add_rules, "tidelog"), self._expected()
+        return submitted(update.insert, update.delete, added, update.remove_rules, book, urgent=urgent)
 
     def _expected(self) -> RuleBook:
         """The rules that will be in force after all that was submitted, as far as is known."""

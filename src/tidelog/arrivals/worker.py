@@ -127,7 +127,9 @@ class Running:
         finally:
             self._is_taking_in = False
         if is_done:
-            self._beside, self._waits_since = self._beside + perf_counter() - now, 0.0
+            taken, waited = perf_counter() - now, now - (self._waits_since or now)
+            self._beside, self._waits_since = self._beside + taken, 0.0
+            log(__name__).debug("urgent update %d took %.4f s, and waited %.4f s to pass", urgent.number, taken, waited)
             return
         self._waits_since = self._waits_since or now
         if not self._hall.is_in_a_step() or now - self._waits_since > _GRACE:

@@ -28,6 +28,7 @@ from tidelog.backends.spark.cluster.session import close, session
 from tidelog.backends.spark.cluster.session import running as found_session
 from tidelog.changes.change import Change, WithoutValue
 from tidelog.changes.update import Update
+from tidelog.engine import Engine
 from tidelog.errors import TidelogError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
@@ -35,7 +36,7 @@ from tidelog.language.terms import Program
 from tidelog.maintenance.choose import Auto
 from tidelog.observe.logs import log
 from tidelog.pipeline.endpoint import serve
-from tidelog.pipeline.follow.settling import Settled, rule_names, settle
+from tidelog.pipeline.follow.settling import Settled, merged, rule_names, settle, settle_together
 from tidelog.pipeline.follow.streaming import check_checkpoint, follow, stopping
 from tidelog.pipeline.follow.updates import Part, announced, parts_of, stream_of
 from tidelog.pipeline.kept import Kept, begin, reopen
@@ -229,41 +230,68 @@ class Job:
     # -- one micro-batch -------------------------------------------------------------------------------------------
 
     def _process(self, batch: DataFrame, number: int, stop: threading.Event) -> None:
-        """Apply the parts of a micro-batch, each of them once, looking ahead to the next."""
+        """Apply the parts of a micro-batch, each of them once."""
         source = self._pipeline.updates
         parts = parts_of(batch, source) if source else []
-        for at, part in enumerate(parts):
+        at, most = 0, len(parts)
+        while at < len(parts):
             if stop.is_set():
                 raise InterruptedError("a stop was asked for; the rest of the micro-batch comes again")
             if self._state.has_batch(number * PARTS + at, STREAM):
                 self._status.tell("known", batch=number, part=at)
+                at += 1
                 continue
-            self._apply(part, number, at)
-            if at + 1 < len(parts) and self.engine.looks_ahead:
-                following = announced(parts[at + 1], rule_names(self.engine))
-                if following is not None:
-                    with suppress(TidelogError):  # what is wrong with it is said when its turn comes
-                        self.engine.look_ahead(following)
+            asked = parts[at : at + most] if source and source.latest else parts[at : at + 1]
+            done = self._apply_together(asked, number, at)
+            most = 2 * most if done == len(asked) else max(1, len(asked) // 2)  # what is refused is tried with fewer
+            at += done
+            if done == 1 and at < len(parts) and self.engine.looks_ahead:
+                self._look_ahead(parts[at])
 
-    def _apply(self, part: Part, number: int, at: int) -> None:
-        """One part: one version, or several if its lines do not go together; all of them in one commit.
+    def _look_ahead(self, part: Part) -> None:
+        following = announced(part, rule_names(self.engine.program))
+        if following is not None:
+            with suppress(TidelogError):  # what is wrong with it is said when its turn comes
+                self.engine.look_ahead(following)
 
-        With `latest` the files of a micro-batch are one part, and the version records them as a range of batches.
+    def _apply_together(self, parts: Sequence[Part], number: int, at: int) -> int:
+        """The first parts: versions that they share, in one commit that records their range; how many parts that were.
+
+        A graph splits triples before they are facts. It takes the lines of all parts as if they were one.
+        """
+        started = time.perf_counter()
+        if not isinstance(self.engine, Engine):
+            self._apply(parts, number, at)
+            return len(parts)
+        found = list[Settled]()
+        if len(parts) > 1 and self._state.last_batch(_lines_in(number, at)) is None:
+            found = settle_together(self.engine, parts, stops=self._pipeline.on_bad == "fail")
+        if not found:
+            self._apply(parts[:1], number, at)
+            return 1
+        for place, one in enumerate(found, at):
+            self._reject(f"batch-{number}-{place}", one.rejects)
+        first = number * PARTS + at
+        self._keep(merged(found), number, range(first, first + len(found)), STREAM, started)
+        return len(found)
+
+    def _apply(self, parts: Sequence[Part], number: int, at: int) -> None:
+        """Parts as one: one version, or several if its lines do not go together; all of them in one commit.
+
         Where a bad line stops the run, the lines before it are stored, with how many they are: these are left out when
         the part comes again.
         """
-        started, stops, name = time.perf_counter(), self._pipeline.on_bad == "fail", f"batch-{number}-{at}"
-        lines_in = f"{STREAM} {number}.{at} line"
+        started, stops, lines_in = time.perf_counter(), self._pipeline.on_bad == "fail", _lines_in(number, at)
         known = self._state.last_batch(lines_in) or 0
-        settled = settle(self.engine, part.lines[known:], stops=stops)
+        lines = [line for part in parts for line in part.lines]
+        settled = settle(self.engine, lines[known:], stops=stops)
         if settled.rejects and stops:
             self._keep(settled, number, known + settled.done, lines_in, started)
         elif not settled.changes:
             settled.changes.append((self.engine.version + 1, self.engine.apply_update(Update()), 0))
-        self._reject(name, settled.rejects)
+        self._reject(f"batch-{number}-{at}", settled.rejects)
         first = number * PARTS + at
-        is_latest = self._pipeline.updates is not None and self._pipeline.updates.latest
-        self._keep(settled, number, range(first, first + part.files) if is_latest else first, STREAM, started)
+        self._keep(settled, number, range(first, first + len(parts)), STREAM, started)
 
     def _keep(self, settled: Settled, number: int, batch: int | range, source: str, started: float) -> None:
         """Store, publish and show what was applied."""
@@ -326,6 +354,11 @@ class Job:
             strategy=strategies(change),
             without_value=_lacking(change.stats.without_value),
         )
+
+
+def _lines_in(number: int, at: int) -> str:
+    """The source under which the lines of a part are counted that stand before a bad one."""
+    return f"{STREAM} {number}.{at} line"
 
 
 def strategies(change: Change) -> str:

@@ -1,10 +1,12 @@
 """The lines of a part become versions, or rejects.
 
 What      : `settle` applies the lines of a part, in order, and gives back the changes, and the lines that cannot be
-            applied.
+            applied. `settle_together` submits parts that may share a version, one after the other.
 Idea      : as many lines as go together become one update: one maintenance step, one version. Whether they do is first
             judged by what is cheap to know; the engine has the last word. If it refuses an update of several lines,
             halves of it are tried, so that what is refused in the end is single lines, each with the engine's reason.
+            Parts that are submitted wait for each other: if one is refused, those after it have not happened, so that
+            its lines can be settled in their place.
 Invariant : a line is applied wholly or is a reject; which of the two does not depend on the lines that share its part.
             With `stops` nothing after the first reject is applied. An error that is not the line's fault (Spark, the
             state, a broken law) is raised as it is.
@@ -14,6 +16,7 @@ Never     : nothing is stored or published here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -23,12 +26,13 @@ from tidelog.analysis.program_check import check
 from tidelog.changes.change import Change
 from tidelog.changes.names import check_names
 from tidelog.changes.update import Update, net
+from tidelog.engine import Engine
 from tidelog.errors import BudgetError, EvaluationError, ProgramError, TidelogError, UpdateError, UsageError
 from tidelog.language.parser import parse
 from tidelog.language.printer import names
 from tidelog.language.terms import Program, Value
 from tidelog.maintenance.rule_book import written_facts
-from tidelog.pipeline.follow.updates import Line
+from tidelog.pipeline.follow.updates import Line, Part
 from tidelog.pipeline.kept import Kept
 from tidelog.pipeline.sources.rejects import Reject
 
@@ -63,9 +67,61 @@ def settle(engine: Kept, lines: Sequence[Line | Reject], *, stops: bool) -> Sett
     return work.settled
 
 
-def rule_names(engine: Kept) -> frozenset[str]:
+def settle_together(engine: Engine, parts: Sequence[Part], *, stops: bool) -> list[Settled]:
+    """Submit the first parts, as many as can be judged before any of them is done; what became of each.
+
+    A part that is not among the answers has not happened: the first of them has to be settled alone. Several answers
+    may have the same change, which is that of the version that they share.
+    """
+    group, taken, updates = _Group(engine), list[Settled](), list[Update]()
+    for part in parts:
+        before, settled = group.program, Settled(done=len(part.lines))
+        if not _fit(group, part, settled, stops=stops):
+            break
+        taken.append(settled)
+        updates.append(_net([line.update for line in group.lines], before))
+        group.lines.clear()
+    found = list[Settled]()
+    for settled, future in zip(taken, engine.submit_in_order(updates)):
+        try:
+            change = future.result()
+        except CancelledError:
+            break
+        except TidelogError as error:
+            if not _is_refusal(error):
+                raise
+            break
+        settled.changes.append((change.version, change, settled.done - len(settled.rejects)))
+        found.append(settled)
+    return found
+
+
+def _fit(group: _Group, part: Part, settled: Settled, *, stops: bool) -> bool:
+    """Whether all lines of a part can be judged now, those that are rejects included; the others join the group."""
+    for line in part.lines:
+        verdict = line.reason if isinstance(line, Reject) else group.judge(line)
+        if verdict is _Verdict.WAITS or (stops and isinstance(verdict, str)):
+            return False
+        if isinstance(line, Reject):
+            settled.rejects.append(line)
+        elif isinstance(verdict, str):
+            settled.rejects.append(line.reject(verdict))
+        else:
+            group.lines.append(line)
+    return True
+
+
+def merged(parts: Sequence[Settled]) -> Settled:
+    """Parts as one: each version once, with the lines of all parts that share it."""
+    versions: dict[int, tuple[Change, int]] = {}
+    for version, change, lines in (one for part in parts for one in part.changes):
+        versions[version] = change, lines + versions.get(version, (change, 0))[1]
+    return Settled([(version, *found) for version, found in versions.items()], [], sum(part.done for part in parts))
+
+
+def rule_names(program: Program) -> frozenset[str]:
     """What rules can be called: their names, and their texts."""
-    return frozenset(name for rule in engine.program.rules for name in names(rule))
+    return frozenset(name for rule in program.rules for name in names(rule))
 
 
 class _Work:
@@ -113,7 +169,7 @@ class _Work:
     def _apply(self, lines: list[Line]) -> bool:
         updates = [line.update for line in lines]
         try:
-            update = updates[0] if len(updates) == 1 else net(updates, rule_names(self._engine))
+            update = updates[0] if len(updates) == 1 else _net(updates, self._engine.program)
             change = self._engine.apply_update(update)
         except TidelogError as error:
             if not _is_refusal(error):
@@ -127,6 +183,11 @@ class _Work:
         self.settled.changes.append((self._engine.version, change, len(lines)))
         self.settled.done += len(lines)
         return True
+
+
+def _net(updates: Sequence[Update], program: Program) -> Update:
+    """One update that has the effect of all, if these are the rules before the first of them."""
+    return net(updates, rule_names(program), _declared(program).get)
 
 
 def _is_refusal(error: TidelogError) -> bool:
@@ -148,10 +209,10 @@ class _Group:
     def __init__(self, engine: Kept) -> None:
         self.lines: list[Line] = []
         self._engine = engine
-        self._program, self._removes = engine.program, False
+        self.program, self._removes = engine.program, False
         self._columns: dict[str, int] = {}
         self._deleted: set[str] = set()
-        self._types = {one.relation: [kind for _, kind in one.columns] for one in engine.program.declarations}
+        self._types = _declared(engine.program)
 
     def judge(self, line: Line) -> _Verdict | str:
         """Whether a line can join; a text is the reason why it can be applied nowhere."""
@@ -171,11 +232,11 @@ class _Group:
             return _Verdict.WAITS  # for by then it may be empty
         if mismatch and not update.remove_rules:
             return f"{mismatch} has {self._known(mismatch)} columns, not {columns[mismatch]}"
-        types = {**self._types, **{one.relation: [kind for _, kind in one.columns] for one in added.declarations}}
+        types = self._types | _declared(added)
         wrong = _wrong_value(update.insert, types) or _wrong_value(written_facts(added), types)
         if wrong:
             return wrong
-        self._types, self._program = types, program
+        self._types, self.program = types, program
         self._columns |= columns
         self._deleted |= set(update.delete)
         self._removes |= bool(update.remove_rules)
@@ -193,11 +254,11 @@ class _Group:
     @property
     def _fixed(self) -> Mapping[str, int]:
         """The relations whose number of columns rules and declarations fix, whatever facts there are."""
-        return arities(self._program)
+        return arities(self.program)
 
     def _program_after(self, update: Update, added: Program) -> Program:
         """The program after the rules of a line came and went, as they would after the lines before it."""
-        program = self._program
+        program = self.program
         if not (added.rules or added.declarations or update.remove_rules):
             return program
         kept = tuple(without(program.rules, update.remove_rules))
@@ -205,6 +266,11 @@ class _Group:
         after = Program(tuple(rules), (), (*program.declarations, *added.declarations), program.inputs, program.outputs)
         check(after)
         return after
+
+
+def _declared(program: Program) -> dict[str, tuple[str, ...]]:
+    """The declared types of relations."""
+    return {one.relation: tuple(kind for _, kind in one.columns) for one in program.declarations}
 
 
 def _columns(update: Update, added: Program) -> Iterator[tuple[str, int]]:

@@ -4,8 +4,8 @@ What      : `parts_of` takes a micro-batch apart, in the order of its files and 
 Idea      : Spark brings the files that are waiting, in no order that could be relied on among files of one moment;
             inside a micro-batch we go by name. Files are read whole, one row per file, so that the order of lines is
             the file's. A line is a transaction: if one of its facts is bad, all of it is rejected. The lines of a part
-            (a file, or as many as `files_per_batch` says, or with `latest` all that wait) are settled together
-            (settling.py).
+            (a file, or as many as `files_per_batch` says) are settled together, with `latest` those of all parts that
+            wait (settling.py).
 Invariant : every line that is not blank is an update or a reject, in its place. Lines end at a newline and nowhere
             else. Same micro-batch, same parts.
 Never     : nothing is applied here.
@@ -69,8 +69,6 @@ class Part:
     """What is settled together: transactions in order, and between them the lines that are none."""
 
     lines: tuple[Line | Reject, ...]
-    files: int = 1
-    """How many files it holds."""
 
 
 def parts_of(batch: DataFrame, source: UpdateSource) -> list[Part]:
@@ -79,13 +77,8 @@ def parts_of(batch: DataFrame, source: UpdateSource) -> list[Part]:
     files: dict[str, list[Line | Reject]] = {}
     for text, file, number in read(batch.toArrow().to_pylist()):
         files.setdefault(file, []).append(read_line(text, file, number))
-    step = max(len(files), 1) if source.latest else source.files_per_batch
-    found = list(files.values())
-    return [_part(found[at : at + step]) for at in range(0, len(found), step)]
-
-
-def _part(files: list[list[Line | Reject]]) -> Part:
-    return Part(tuple(chain.from_iterable(files)), len(files))
+    step, found = source.files_per_batch, list(files.values())
+    return [Part(tuple(chain.from_iterable(found[at : at + step]))) for at in range(0, len(found), step)]
 
 
 def announced(part: Part, rules: frozenset[str]) -> Update | None:
