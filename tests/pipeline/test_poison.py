@@ -42,7 +42,7 @@ def met(lines, cuts, limits):
     found, rejects, changes, at = engine(limits), [], [], 0
     parts = [Part(tuple(read(lines)[start:end])) for start, end in pairwise([0, *cuts, len(lines)])]
     while at < len(parts):
-        settled = settle_together(found, parts[at:], stops=False)
+        settled, _ = settle_together(found, parts[at:], stops=False)
         at += max(1, len(settled))
         settled = settled or [settle(found, parts[at - 1].lines, stops=False)]
         assert sum(one.done for one in settled) == sum(len(part.lines) for part in parts[at - len(settled) : at])
@@ -101,7 +101,8 @@ def test_parts_that_take_each_other_back_cost_nothing():
     there, gone = '{"insert": [["edge", "c", "d"]]}', '{"delete": [["edge", "c", "d"]]}'
     found = engine(tl.Limits())
     parts = [Part(tuple(read([text]))) for text in (there, gone, there, gone)]
-    settled = settle_together(found, parts, stops=False)
+    settled, is_refused = settle_together(found, parts, stops=False)
+    assert not is_refused
     [(version, change, lines)] = merged(settled).changes
     assert (len(settled), version, lines, change.updates) == (4, 2, 4, 4)
     assert (change.inserted.total, change.deleted.total, change.stats.derivations) == (0, 0, {})
@@ -112,11 +113,12 @@ def test_a_part_that_fails_late_fails_alone():
     found = engine(tl.Limits(rounds=60))
     texts = [GOOD[0], ENDLESS, '{"delete": [["edge", "c", "d"]]}', '{"insert": [["edge", "e", "f"]]}']
     parts = [Part(tuple(read([text]))) for text in texts]
-    assert len(settle_together(found, parts, stops=False)) == 1
+    settled, is_refused = settle_together(found, parts, stops=False)
+    assert (len(settled), is_refused) == (1, True)
     assert ("c", "d") in found["edge"]
     alone = settle(found, parts[1].lines, stops=False)
     assert (len(alone.rejects), alone.changes) == (1, [])
-    assert len(settle_together(found, parts[2:], stops=False)) == 2
+    assert len(settle_together(found, parts[2:], stops=False)[0]) == 2
     assert ("c", "d") not in found["edge"]
     assert found.version == 3
     found.verify()

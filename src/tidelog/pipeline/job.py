@@ -242,8 +242,8 @@ class Job:
                 at += 1
                 continue
             asked = parts[at : at + most] if source and source.latest else parts[at : at + 1]
-            done = self._apply_together(asked, number, at)
-            most = 2 * most if done == len(asked) else max(1, len(asked) // 2)  # what is refused is tried with fewer
+            done, is_refused = self._apply_together(asked, number, at)
+            most = max(1, len(asked) // 2) if is_refused else 2 * most  # fewer have to be done again next time
             at += done
             if done == 1 and at < len(parts) and self.engine.looks_ahead:
                 self._look_ahead(parts[at])
@@ -254,26 +254,28 @@ class Job:
             with suppress(TidelogError):  # what is wrong with it is said when its turn comes
                 self.engine.look_ahead(following)
 
-    def _apply_together(self, parts: Sequence[Part], number: int, at: int) -> int:
-        """The first parts: versions that they share, in one commit that records their range; how many parts that were.
+    def _apply_together(self, parts: Sequence[Part], number: int, at: int) -> tuple[int, bool]:
+        """The first parts: versions that they share, in one commit that records their range.
+
+        Says how many parts that were, and whether one after them was refused by the engine.
 
         A graph splits triples before they are facts. It takes the lines of all parts as if they were one.
         """
         started = time.perf_counter()
         if not isinstance(self.engine, Engine):
             self._apply(parts, number, at)
-            return len(parts)
-        found = list[Settled]()
+            return len(parts), False
+        found, is_refused = list[Settled](), False
         if len(parts) > 1 and self._state.last_batch(_lines_in(number, at)) is None:
-            found = settle_together(self.engine, parts, stops=self._pipeline.on_bad == "fail")
+            found, is_refused = settle_together(self.engine, parts, stops=self._pipeline.on_bad == "fail")
         if not found:
             self._apply(parts[:1], number, at)
-            return 1
+            return 1, is_refused
         for place, one in enumerate(found, at):
             self._reject(f"batch-{number}-{place}", one.rejects)
         first = number * PARTS + at
         self._keep(merged(found), number, range(first, first + len(found)), STREAM, started)
-        return len(found)
+        return len(found), is_refused
 
     def _apply(self, parts: Sequence[Part], number: int, at: int) -> None:
         """Parts as one: one version, or several if its lines do not go together; all of them in one commit.

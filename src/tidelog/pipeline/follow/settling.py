@@ -67,8 +67,8 @@ def settle(engine: Kept, lines: Sequence[Line | Reject], *, stops: bool) -> Sett
     return work.settled
 
 
-def settle_together(engine: Engine, parts: Sequence[Part], *, stops: bool) -> list[Settled]:
-    """Submit the first parts, as many as can be judged before any of them is done; what became of each.
+def settle_together(engine: Engine, parts: Sequence[Part], *, stops: bool) -> tuple[list[Settled], bool]:
+    """Submit the first parts, as many as can be judged before any is done; what became of each, and if one was refused.
 
     A part that is not among the answers has not happened: the first of them has to be settled alone. Several answers
     may have the same change, which is that of the version that they share.
@@ -93,7 +93,7 @@ def settle_together(engine: Engine, parts: Sequence[Part], *, stops: bool) -> li
             break
         settled.changes.append((change.version, change, settled.done - len(settled.rejects)))
         found.append(settled)
-    return found
+    return found, len(found) < len(taken)
 
 
 def _fit(group: _Group, part: Part, settled: Settled, *, stops: bool) -> bool:
