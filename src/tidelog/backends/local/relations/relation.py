@@ -54,6 +54,8 @@ class Aside(NamedTuple):
 
     rows: Array
     marks: Array
+    """Those of the rows, or if it `is_whole` those of all rows that there were."""
+    is_whole: bool
     is_turned: bool
 
 
@@ -277,8 +279,9 @@ class Relation(Arrays):
 
     def set_aside(self) -> Aside:
         """Leave the transaction for another one to be done first: the rows that it has marked, and their marks."""
-        rows = self.journal.copy()
-        kept = Aside(rows, self.marks.take(rows), self.is_turned)
+        rows, is_whole = self.journal.copy(), relation_kernels.are_many(self._counters)
+        marks = self.marks[: self.count].copy() if is_whole else self.marks.take(rows)
+        kept = Aside(rows, marks, is_whole, self.is_turned)
         self.rollback()
         return kept
 
@@ -291,7 +294,8 @@ class Relation(Arrays):
         self._reserve_journal(len(kept.rows))
         with self.latch:
             self._has_bare_rows, self.is_turned = True, kept.is_turned
-            relation_kernels.resume_rows(kept.rows, kept.marks, self.marks, self._counters, self._journal)
+            arrays = self.marks, self._counters, self._journal
+            relation_kernels.resume_rows(kept.rows, kept.marks, int(kept.is_whole), *arrays)
 
     def turn(self, changed: tuple[Array, Array], kept: Aside | None) -> None:
         """Go on as if another transaction, which has ended, had not been: what it has changed is TURNED (views.py).
@@ -299,19 +303,20 @@ class Relation(Arrays):
         `changed` are the rows that it has marked, and their marks before it ended.
         """
         rows, before = changed
-        own, marks = (kept.rows, kept.marks) if kept is not None else (rows[:0], before[:0])
+        own, marks, is_whole, _ = kept if kept is not None else Aside(rows[:0], before[:0], False, False)
         self.epoch += 1
         with self.latch:
             after = self.marks.take(rows)
             self._reserve_journal(len(own) + len(rows))  # before anything is changed: memory may be short
             self._has_bare_rows = self.is_turned = True
-            relation_kernels.turn_rows(own, marks, rows, before, after, self.marks, self._counters, self._journal)
+            arrays = self.marks, self._counters, self._journal
+            relation_kernels.turn_rows(own, marks, int(is_whole), rows, before, after, *arrays)
 
     def straighten(self) -> None:
         """OLD is the last version again, whatever has passed."""
         if self.is_turned:
             with self.latch:
-                relation_kernels.straighten_rows(self.journal, self.marks)
+                relation_kernels.straighten_rows(self._journal, self._counters, self.marks)
                 self.is_turned = False
 
     def rebase(self) -> None:

@@ -205,29 +205,51 @@ def settle_rows(journal: Array, counters: Array, marks: Array, copied: Int, shif
     counters[JOURNALLED] = 0
 
 
-@compiled
-def resume_rows(rows: Array, kept: Array, marks: Array, counters: Array, journal: Array) -> None:
+def are_many(counters: Array) -> bool:
+    """Whether so many rows are journalled that a pass over all rows, in their order, is faster."""
+    return bool(counters[JOURNALLED] * _FEW > counters[COUNT])
+
+
+@woven
+def _give_back(own: Array, kept: Array, is_whole: Int, marks: Array, counters: Array, journal: Array) -> None:
     """Give rows the marks that they had, and put them into the empty journal."""
-    for i in range(rows.shape[0]):
-        marks[rows[i]] = kept[i]
-        journal[i] = rows[i]
-    counters[JOURNALLED] = rows.shape[0]
+    if is_whole:
+        for row in range(kept.shape[0]):
+            marks[row] = kept[row]
+    else:
+        for i in range(own.shape[0]):
+            marks[own[i]] = kept[i]
+    for i in range(own.shape[0]):
+        journal[i] = own[i]
+    counters[JOURNALLED] = own.shape[0]
+
+
+@compiled
+def resume_rows(own: Array, kept: Array, is_whole: Int, marks: Array, counters: Array, journal: Array) -> None:
+    """Let an open transaction go on, in which no row has changed since; as `turn_rows`."""
+    _give_back(own, kept, is_whole, marks, counters, journal)
 
 
 @compiled
 def turn_rows(
-    own: Array, kept: Array, rows: Array, before: Array, after: Array, marks: Array, counters: Array, journal: Array
+    own: Array,
+    kept: Array,
+    is_whole: Int,
+    rows: Array,
+    before: Array,
+    after: Array,
+    marks: Array,
+    counters: Array,
+    journal: Array,
 ) -> None:
     """Let an open transaction go on as before, although rows were changed by another one, which has ended.
 
-    The open one has marked its `own` rows, with the marks `kept`. `before` and `after` are the marks of `rows` before
-    the other one ended and after it. Rows that the open one has not marked get back what they were; where the last
-    version is other than OLD says they are TURNED. All in one call, because in between a rollback would be wrong.
+    The open one has marked its `own` rows. `kept` are their marks, or if it `is_whole` those of all rows that there
+    were. `before` and `after` are the marks of `rows` before the other one ended and after it. Rows that the open one
+    has not marked get back what they were; where the last version is other than OLD says they are TURNED. All in one
+    call, because in between a rollback would be wrong.
     """
-    for i in range(own.shape[0]):
-        marks[own[i]] = kept[i]
-        journal[i] = own[i]
-    counters[JOURNALLED] = own.shape[0]
+    _give_back(own, kept, is_whole, marks, counters, journal)
     for i in range(rows.shape[0]):
         found = marks[rows[i]]
         if not found & TOUCHED:
@@ -240,12 +262,14 @@ def turn_rows(
 
 
 @compiled
-def straighten_rows(rows: Array, marks: Array) -> None:
-    """Let OLD say what the last version is; no row is TURNED afterwards."""
-    for i in range(rows.shape[0]):
-        found = marks[rows[i]]
+def straighten_rows(journal: Array, counters: Array, marks: Array) -> None:
+    """Let OLD say what the last version is; no row is TURNED afterwards. If many are journalled, all are visited."""
+    is_whole = counters[JOURNALLED] * _FEW > counters[COUNT]
+    for i in range(counters[COUNT] if is_whole else counters[JOURNALLED]):
+        row = np.int64(i) if is_whole else np.int64(journal[i])
+        found = marks[row]
         if found & TURNED:
-            marks[rows[i]] = (found ^ _OLD) & ~TURNED
+            marks[row] = (found ^ _OLD) & ~TURNED
 
 
 @compiled
