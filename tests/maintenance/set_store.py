@@ -16,7 +16,7 @@ from tidelog.language.terms import Atom, Negation, Rule, Value, variables
 from tidelog.maintenance.prices import LOCAL_PRICES
 from tidelog.maintenance.versions import TRANSIENT
 from tidelog.planning.lowered import GroupRule, LoweredRule, Stage, is_of_rewrites
-from tidelog.planning.views import ANY, NO_MARKS, NOW, OLD, Mark, Matching, View
+from tidelog.planning.views import ANY, DELETED, INSERTED, NO_MARKS, NOW, OLD, Mark, Matching, View
 from tidelog.reference.evaluation import Instance, head_bound, instances
 from tidelog.reference.facts import Bound, FactSet, GroundFact, Union, from_fact, from_key, to_fact, to_key
 
@@ -127,6 +127,11 @@ class SetStore:
             if after != self.marks[fact]:
                 self._journal.setdefault(fact, self.marks[fact])
                 self.marks[fact] = after
+
+    def bring_back(self, relations: frozenset[str]) -> None:
+        self.mark(self.touched(relations, DELETED), add=Mark.NOW)
+        self.mark(self.touched(relations, INSERTED), remove=Mark.NOW)
+        self.mark(self.touched(relations, ANY), remove=TRANSIENT)
 
     def size(self, relation: str) -> int:
         return len(self.select([relation], OLD))

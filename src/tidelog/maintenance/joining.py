@@ -20,8 +20,6 @@ from typing import Protocol, TypeAlias, TypeVar
 
 from tidelog.errors import BudgetError
 from tidelog.maintenance.store import F, Facts, Store
-from tidelog.maintenance.versions import TRANSIENT
-from tidelog.planning.views import ANY, DELETED, INSERTED, Mark
 
 Joined = TypeVar("Joined", bound=Facts, covariant=True)
 Pair: TypeAlias = tuple[Mapping[str, Joined], Mapping[str, Joined]]
@@ -93,6 +91,4 @@ class Joining(Protocol[Joined]):
 def go_back(store: Store[F], relations: frozenset[str]) -> None:
     """Bring the facts of a stage back to their old version; counts of it are lost."""
     store.stop_counting(relations)
-    store.mark(store.touched(relations, DELETED), add=Mark.NOW)
-    store.mark(store.touched(relations, INSERTED), remove=Mark.NOW)
-    store.mark(store.touched(relations, ANY), remove=TRANSIENT)
+    store.bring_back(relations)

@@ -172,6 +172,9 @@ class Store(Protocol[F]):
     def mark(self, facts: F, add: Mark = NO_MARKS, remove: Mark = NO_MARKS) -> None:
         """Give and take marks."""
 
+    def bring_back(self, relations: frozenset[str]) -> None:
+        """Let the facts of the relations be those of OLD again, without marks that a strategy has left."""
+
     def size(self, relation: str) -> int:
         """About how many facts the relation had in the materialisation when the transaction began, for estimates."""
 

@@ -216,6 +216,11 @@ class LocalStore:
             for some in pieces(rows, self.catalogue.pause):
                 self.relations[name].mark(some, add, remove)
 
+    def bring_back(self, relations: frozenset[str]) -> None:
+        """Let the facts of the relations be those of OLD again."""
+        for name in self.met(relations):
+            self.relations[name].bring_back()
+
     def size(self, relation: str) -> int:
         """How many facts the relation has in the materialisation, as of the last commit."""
         if self._supply.is_partial:

@@ -42,8 +42,9 @@ from tidelog.backends.spark.values.constants import Constants, MovedError
 from tidelog.backends.spark.values.ids import Ids
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.store import Passing
+from tidelog.maintenance.versions import TRANSIENT
 from tidelog.planning.lowered import GroupRule, Stage
-from tidelog.planning.views import INSERTED, NO_MARKS, OLD, Mark, Matching, View
+from tidelog.planning.views import ANY, DELETED, INSERTED, NO_MARKS, OLD, Mark, Matching, View
 
 
 class SparkFacts:
@@ -133,6 +134,14 @@ class SparkStore:
         self.near.mark(small, add, remove)
         for name, selection in large.items():
             self.large[name].mark(selection, add, remove)
+
+    def bring_back(self, relations: frozenset[str]) -> None:
+        """Let the facts of the relations be those of OLD again."""
+        self.near.bring_back(frozenset(name for name in relations if name not in self.large))
+        for one in (self.large[name] for name in relations if name in self.large):
+            one.mark(one.select(DELETED), Mark.NOW, NO_MARKS)
+            one.mark(one.select(INSERTED), NO_MARKS, Mark.NOW)
+            one.mark(one.select(ANY), NO_MARKS, TRANSIENT)
 
     def select(self, relations: Iterable[str], view: View) -> Facts:
         """Every stored fact of the relations in the view; a relation too large for the driver becomes large."""

@@ -277,6 +277,14 @@ class Relation(Arrays):
         self._has_bare_rows = self.count != self.alive
         self._is_open = False
 
+    def bring_back(self) -> None:
+        """What is OLD is NOW again, without marks that a strategy has left; the transaction goes on."""
+        is_whole, self._has_bare_rows = relation_kernels.are_many(self._counters), True
+        for start, stop in ranges(self.count if is_whole else self.journalled, _SELECTED):
+            arrays = self._journal, self.marks
+            relation_kernels.bring_back_rows(start, stop, int(is_whole), *arrays, 0xFFFF & ~(_NOW | int(TRANSIENT)))
+            self._pause()
+
     def set_aside(self) -> Aside:
         """Leave the transaction for another one to be done first: the rows that it has marked, and their marks."""
         rows, is_whole = self.journal.copy(), relation_kernels.are_many(self._counters)

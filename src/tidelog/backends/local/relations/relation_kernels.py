@@ -206,7 +206,7 @@ def settle_rows(journal: Array, counters: Array, marks: Array, copied: Int, shif
 
 
 def are_many(counters: Array) -> bool:
-    """Whether so many rows are journalled that a pass over all rows, in their order, is faster."""
+    """Whether a pass over all rows, in their order, is faster than one over those that are journalled."""
     return bool(counters[JOURNALLED] * _FEW > counters[COUNT])
 
 
@@ -279,6 +279,16 @@ def rebase_rows(rows: Array, marks: Array, keep: Int) -> None:
         found = marks[rows[i]]
         last, now = (found ^ (found >> np.uint16(15))) & _OLD, (found >> np.uint16(1)) & _OLD
         marks[rows[i]] = (found & np.uint16(keep)) | now | ((last ^ now) << np.uint16(15))
+
+
+@compiled
+def bring_back_rows(start: Int, stop: Int, is_whole: Int, journal: Array, marks: Array, keep: Int) -> None:
+    """Let NOW be what OLD is, in a range of the journal, or of all rows; of the other marks some are kept."""
+    for i in range(start, stop):
+        row = np.int64(i) if is_whole else np.int64(journal[i])
+        found = marks[row]
+        if found & TOUCHED:
+            marks[row] = (found & np.uint16(keep)) | ((found & _OLD) << np.uint16(1))
 
 
 @compiled
