@@ -33,6 +33,8 @@ RESULTS = Path(__file__).parent / "results" / "dynamic.json"
 SHARES = (0.1, 0.5, 0.9)
 TURNS, EACH = 5, 10
 """How often a tenth comes back at each share, and how many urgent updates of the very stage come in ten seconds."""
+MOST_TRIES = 5
+"""How often an opposite is sent again that came when the deletion, faster than the one before it, was over."""
 
 
 @dataclass(frozen=True)
@@ -155,24 +157,36 @@ def opposites(case: Case) -> dict[str, Any]:
     }  # fmt: skip
     assert sizes(engine) == before
     for share in SHARES:
-        started, spent_before = time.perf_counter(), time.process_time()
-        first = engine.submit(delete=case.deleted)
-        time.sleep(max(0.0, share * wall - (time.perf_counter() - started)))
-        until, arrived = time.process_time() - spent_before, time.perf_counter()
-        second = engine.submit(insert=case.deleted)
-        second.result(), first.result()
-        visible, whole = time.perf_counter() - arrived, time.process_time() - spent_before
-        assert sizes(engine) == before
+        for _ in range(MOST_TRIES):
+            is_late, visible, until, whole, shared = opposite(engine, case, share * wall)
+            assert sizes(engine) == before
+            if not is_late:
+                break
         found[f"{share:.0%}"] = {
             "visible after s": visible, "CPU s": whole, "CPU until the arrival s": until,
             "over, part of the deletion": (whole - until) / cpu, "part of consecutive": whole / (cpu + back),
-            "shared": first.result().version == second.result().version,
+            "shared": shared, "came too late": is_late,
         }  # fmt: skip
     found["ways, in the middle"] = ways(engine, case, wall)
     assert sizes(engine) == before
     found["a tenth back"] = tenth(engine, case, wall)
     engine.close()
     return found
+
+
+def opposite(engine: tl.Engine, case: Case, moment: float) -> tuple[bool, float, float, float, bool]:
+    """The deletion, and its opposite some seconds later.
+
+    Whether the deletion was over by then, after how many seconds the opposite is visible, CPU seconds until it came and
+    of the whole, and whether both share a version.
+    """
+    started, spent_before = time.perf_counter(), time.process_time()
+    first = engine.submit(delete=case.deleted)
+    time.sleep(max(0.0, moment - (time.perf_counter() - started)))
+    until, arrived, is_late = time.process_time() - spent_before, time.perf_counter(), first.done()
+    second = engine.submit(insert=case.deleted)
+    shared = second.result().version == first.result().version
+    return is_late, time.perf_counter() - arrived, until, time.process_time() - spent_before, shared
 
 
 def ways(engine: tl.Engine, case: Case, wall: float) -> dict[str, Any]:
