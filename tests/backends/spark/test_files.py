@@ -17,7 +17,7 @@ from tidelog.backends.spark.files.parcels import Packing, unpacked
 from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Order, Segment
 from tidelog.backends.spark.files.sketch import Sketch
-from tidelog.backends.spark.files.sorted_rows import grouped, sorted_facts
+from tidelog.backends.spark.files.sorted_rows import ROW_GROUP, grouped, sorted_facts
 from tidelog.backends.spark.files.texts import Receive
 from tidelog.backends.spark.files.writing import write_here
 from tidelog.backends.spark.values.numbered import TEXTS
@@ -91,6 +91,20 @@ def test_only_the_row_groups_with_a_key_are_read_and_the_cache_is_bounded(tmp_pa
     assert reader.find(address, ["c0", "c1"], ["c0"], np.array([[5]])).num_rows == 60_000
     assert reader._held <= 800_000
     assert sum(table.num_rows for table in reader.whole(address)) == 100_000
+
+
+def test_footers_tell_which_keys_are_hot(tmp_path: Path) -> None:
+    """A value that fills row groups is told with its rows, wrong by a row group at most; nothing is read for it."""
+    keys = np.concatenate([np.full(50_000, 7), np.full(20_000, 9), np.arange(100, 30_100)])
+    facts = np.column_stack([keys, np.arange(len(keys))])
+    stored = write_here(str(tmp_path), facts, np.ones(len(facts), np.bool_), (0,))
+    (file,) = stored.orders[0].files.values()
+    reader = Reader()
+    found = reader.long_runs(file.address, "c0")
+    assert set(found) == {7, 9}
+    assert abs(found[7] - 50_000) <= ROW_GROUP
+    assert abs(found[9] - 20_000) <= ROW_GROUP
+    assert reader.read_groups == 0
 
 
 def test_a_sketch_is_near_and_forgets_the_order() -> None:

@@ -12,6 +12,7 @@ import pyspark
 import pytest
 
 from tidelog.backends.spark.cluster.session import close, nameless_user, session, settings
+from tidelog.backends.spark.worker_daemon import without_archives
 
 
 def test_an_active_session_is_taken_as_it_is(spark):
@@ -86,6 +87,28 @@ def test_the_log_settings_that_java_is_given_are_there():
     assert Path(urlsplit(option.partition("=")[2]).path).is_file()
     assert quick
     assert not set(quick) & set(settings("yarn")["spark.driver.extraJavaOptions"].split())
+
+
+def test_workers_of_a_session_of_our_own_start_with_all_loaded(spark):
+    """Workers are forked from a process that has imported what tasks use, and do not read Spark's archives."""
+
+    def seen(batches):
+        names = "numba", "tidelog.backends.spark.bulk.shard_tasks"
+        for _ in batches:
+            loaded = all(name in sys.modules for name in names)
+            yield pa.RecordBatch.from_pydict({"loaded": [loaded], "archive": [".zip" in pyspark.__file__]})
+
+    assert spark.conf.get("spark.python.daemon.module") == "tidelog.backends.spark.worker_daemon"
+    found = spark.range(0, 2, 1, 2).mapInArrow(seen, "loaded boolean, archive boolean").toArrow().to_pylist()
+    assert found == [{"loaded": True, "archive": False}] * 2
+
+
+def test_archives_stay_where_nothing_else_has_what_they_hold(tmp_path):
+    """PySpark that is installed is taken from its folder; one that only the archive has is taken from there."""
+    home = Path(pyspark.__file__).parent
+    archive = str(home / "python" / "lib" / "pyspark.zip")
+    assert without_archives([archive, "elsewhere.zip", *sys.path]) == ["elsewhere.zip", *sys.path]
+    assert without_archives([archive, str(tmp_path)]) == [archive, str(tmp_path)]
 
 
 def test_the_users_options_win():

@@ -78,7 +78,7 @@ class _Interpreter:
         if self.is_over or self.chosen == "compiled":
             return False
         if self._patience is None:
-            self._patience = _PATIENCE if _is_on_disk() else _PATIENCE_COLD
+            self._patience = _PATIENCE if is_on_disk() else _PATIENCE_COLD
         is_large = any(isinstance(one, np.ndarray) and len(one) > _LARGE for one in arguments[:3])
         return not is_large and self._spent < self._patience
 
@@ -238,7 +238,7 @@ def _plain(answer: Answer) -> Answer:
     return answer.item() if isinstance(answer, np.generic) else answer
 
 
-def _is_on_disk() -> bool:
+def is_on_disk() -> bool:
     """Whether the join machine, which nearly everything needs, is compiled already; a guess is enough."""
     folder = Path(__file__).parents[1] / "joins"
     if next(Path(__file__).with_name("ahead").glob(f"*.machine.run.{sys.implementation.cache_tag}*.nbi"), None):

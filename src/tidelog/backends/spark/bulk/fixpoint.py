@@ -139,7 +139,7 @@ def fixpoint(
         return None
     given = {name: facts for name, facts in seeds.items() if known.facts.get(name)}
     inputs = {**lower, **given}
-    planned = bulk_sizes.with_hot_keys(jobs, planned, inputs, known, partitions, chosen.skew_from)
+    planned = bulk_sizes.with_hot_keys(jobs, planned, inputs, known, partitions, chosen.skew_from, stored or {})
     limited = limits or Limits()
     goes_straight = files is not None and limited.facts is None and limited.bytes is None and is_straight(planned.stage)
     if goes_straight:

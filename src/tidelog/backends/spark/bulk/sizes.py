@@ -18,6 +18,9 @@ from pyspark.sql import functions as F  # noqa: N812
 from tidelog.backends.spark.bulk.plan import BulkPlan, Sizes, skeleton
 from tidelog.backends.spark.bulk.shard_rules import IdRules
 from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.files.reading import Reader
+from tidelog.backends.spark.files.segments import Segments
+from tidelog.backends.spark.files.sorted_rows import ROW_GROUP
 from tidelog.backends.spark.values import ids
 from tidelog.language.terms import Atom, Constant, Variable
 from tidelog.planning.lowered import LoweredRule, Stage
@@ -26,6 +29,8 @@ _MOST_HOT = 64
 _SAMPLE, _SAMPLE_PER_SHARD = 20_000, 400
 """How many facts are sampled at least, and per shard. A hot key has at least half of a shard's fair share, so that
 a sample of 400 facts per shard has about 200 of it."""
+_CLEAR = 4
+"""How many row groups a hot key must have at least to be told by footers, which may be wrong by one."""
 
 
 def measure(
@@ -66,9 +71,18 @@ def measure(
 
 
 def with_hot_keys(
-    jobs: Jobs, plan: BulkPlan, inputs: Mapping[str, DataFrame], sizes: Sizes, shards: int, least: int
+    jobs: Jobs,
+    plan: BulkPlan,
+    inputs: Mapping[str, DataFrame],
+    sizes: Sizes,
+    shards: int,
+    least: int,
+    stored: Mapping[str, Segments],
 ) -> BulkPlan:
-    """The plan with its hot keys split; only relations of this size (`least`) are searched for them."""
+    """The plan with its hot keys split; only relations of this size (`least`) are searched for them.
+
+    Files that are sorted by a key say in their footers which values are hot; other relations are sampled, by one job.
+    """
     columns = {
         (delivery.source, delivery.key)
         for delivery in plan.deliveries
@@ -76,18 +90,26 @@ def with_hot_keys(
     }
     if shards < 2 or not columns:
         return plan
+    hot: set[int] = set()
     parts = []
     for source, key in sorted(columns):
         total = sizes.facts[source]
+        most = total // (2 * shards)
+        order = stored[source].orders.get(key) if source in stored else None
+        if order is not None and most >= _CLEAR * ROW_GROUP:
+            runs = (Reader().long_runs(file.address, f"c{key}") for file in order.files.values())
+            hot.update(value for found in runs for value, rows in found.items() if rows > most)
+            continue
         sample = min(1.0, max(_SAMPLE, _SAMPLE_PER_SHARD * shards) / total)
-        chosen = inputs[source] if sample == 1.0 else inputs[source].sample(fraction=sample, seed=0)
-        grouped = chosen.groupBy(F.col(f"c{key}").alias("key")).agg(F.count(F.lit(1)).alias("count"))
+        some = inputs[source] if sample == 1.0 else inputs[source].sample(fraction=sample, seed=0)
+        grouped = some.groupBy(F.col(f"c{key}").alias("key")).agg(F.count(F.lit(1)).alias("count"))
         parts.append(grouped.where(F.col("count") > int(total * sample) // (2 * shards)).select("key"))
-    table = jobs.run(lambda: reduce(DataFrame.unionAll, parts).toArrow())
-    hot = tuple(sorted(set(table.column("key").to_pylist())))[:_MOST_HOT]
+    if parts:
+        hot.update(jobs.run(lambda: reduce(DataFrame.unionAll, parts).toArrow()).column("key").to_pylist())
     if not hot:
         return plan
-    deliveries = tuple(one if one.key is None else replace(one, hot=hot) for one in plan.deliveries)
+    chosen = tuple(sorted(hot))[:_MOST_HOT]
+    deliveries = tuple(one if one.key is None else replace(one, hot=chosen) for one in plan.deliveries)
     return replace(plan, deliveries=deliveries, is_local=False)
 
 

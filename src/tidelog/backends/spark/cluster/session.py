@@ -69,6 +69,8 @@ def session(master: str = "local[*]", app: str = "tidelog", options: Mapping[str
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # workers run in this environment, not in another one
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     chosen = {"spark.app.name": app, "spark.master": master}
+    if given is None and master.startswith("local"):  # spark-submit may bring us to workers as a file of its own
+        chosen["spark.python.daemon.module"] = "tidelog.backends.spark.worker_daemon"
     chosen |= settings((given or chosen).get("spark.master", master), options)
     builder = SparkSession.builder
     for key, value in (chosen | (given or {})).items():

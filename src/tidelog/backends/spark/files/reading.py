@@ -12,7 +12,7 @@ Never     : no overlay, no session; checksums of pages are verified.
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -82,6 +82,19 @@ class Reader:
             for group in range(file.parquet.num_row_groups):
                 yield file.parquet.read_row_group(group)
 
+    def long_runs(self, address: str, lead: str) -> dict[int, int]:
+        """The values of the leading column of a file that fill row groups, and about how many rows each has.
+
+        The footer says it. A value that fills none has less than two row groups, and is left out.
+        """
+        with readable(address):
+            file = self._file(address)
+            least, greatest = file.between(lead)
+            found: Counter[int] = Counter()
+            for group in np.flatnonzero(least == greatest).tolist():
+                found[int(least[group])] += file.rows_of(group)
+            return {value: rows + file.rows_of(0) for value, rows in found.items()}  # a part of one before and after
+
     def _each(self, address: str, file: _File, wanted: Sequence[Wanted]) -> Iterator[tuple[pa.Table, Ids]]:
         """The wanted row groups, each with the places of the keys that it may have."""
         for group, places in wanted:
@@ -140,7 +153,7 @@ class _File:
 
     def groups_with(self, lead: str, names: Sequence[str], keys: Ids) -> Iterator[Wanted]:
         """The row groups that may have some of the keys, each with the places of these keys."""
-        least, greatest = self._between(lead)
+        least, greatest = self.between(lead)
         wanted = keys[:, list(names).index(lead)]
         first, last = np.searchsorted(greatest, wanted, "left"), np.searchsorted(least, wanted, "right")
         counts = np.maximum(last - first, 0)
@@ -148,7 +161,7 @@ class _File:
         groups = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts) + np.repeat(first, counts)
         for at, name in enumerate(names):
             if name != lead and len(places):
-                low, high = self._between(name)
+                low, high = self.between(name)
                 inside = (low[groups] <= keys[places, at]) & (keys[places, at] <= high[groups])
                 places, groups = places[inside], groups[inside]
         order = np.argsort(groups, kind="stable")
@@ -156,7 +169,7 @@ class _File:
         for start, end in pairwise(bounds):
             yield int(groups[order[start]]), places[order[start:end]]
 
-    def _between(self, name: str) -> tuple[Ids, Ids]:
+    def between(self, name: str) -> tuple[Ids, Ids]:
         """The least and the greatest value of a column by row group."""
         if name not in self._limits:
             said, at = self.parquet.metadata, self.schema.get_field_index(name)

@@ -92,7 +92,7 @@ class LargeRelations:
         working = self.working[name]
         if working.tally()[ANY] > most:
             return
-        table = self._jobs.run(working.changed.toArrow)
+        table = working.brought()
         rows = self._committed.local_of(frames.to_ids(table, working.columns), working.arity)
         marks = table.column("marks").to_numpy() & ~int(Mark.TOUCHED)
         relation = self._near.relation(name, working.arity)

@@ -16,11 +16,14 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
+from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.writing import read
 from tidelog.backends.spark.large.classes import Classes, Test, in_set, in_view, is_changed
@@ -196,6 +199,21 @@ class Working:
     def changed(self) -> DataFrame:
         """The facts that came, went, or became or ceased to be explicit, with their marks."""
         return self.frame.where(_is_changed()).select(*self.columns, "marks")
+
+    def brought(self) -> pa.Table:
+        """The facts of `changed` on the driver; those of files are read there, without a job."""
+        if self._classes is None:
+            return self._jobs.run(self.changed.toArrow)
+        is_wanted = np.array(self._classes.holds(is_changed))
+        tables = [pa.schema([*((name, pa.int64()) for name in self.columns), ("marks", pa.int32())]).empty_table()]
+        if self._files is not None and self._classes.count(is_changed):
+            reader, marks = Reader(), np.array(self._classes.marks, np.int32)
+            for file in self._files.first.files.values():
+                for rows in reader.whole(file.address):
+                    explicit = rows.column("explicit").to_numpy().astype(np.int8)
+                    marked = rows.select(self.columns).append_column("marks", pa.array(marks[explicit]))
+                    tables.append(marked.filter(pa.array(is_wanted[explicit])))
+        return pa.concat_tables(tables)
 
     @property
     def committed(self) -> DataFrame:
