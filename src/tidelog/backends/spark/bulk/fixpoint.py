@@ -11,7 +11,7 @@ Invariant : the result is the same for every number of shards. Where this path c
             and the caller takes another path (large/rounds.py).
 Cost      : docs/scaling.md. Facts go to the tasks once, and only new facts come back, into files if the caller has a
             place for them. One Spark job per round, and one each for the relations that every shard gets whole and
-            cannot read from files, for hot keys, and for the result of rounds.
+            cannot read from files, for hot keys that no footer tells, and for the result of rounds.
 Departures: from textbook rounds: a shard does not wait for the others while it has something to derive.
 """
 
