@@ -10,6 +10,8 @@ from tidelog.backends.spark.bulk.placement import Delivery, targets
 from tidelog.backends.spark.bulk.plan import Sizes, plan
 from tidelog.backends.spark.bulk.shard import Shard
 from tidelog.backends.spark.bulk.shard_rules import over_ids
+from tidelog.backends.spark.bulk.sizes import with_hot_keys
+from tidelog.backends.spark.files.writing import write_here
 from tidelog.errors import BudgetError
 from tidelog.language.parser import parse
 from tidelog.limits import Limits
@@ -61,6 +63,20 @@ def run(rules, data, shards, small=0, hot=()):
             break
     found = {name: np.vstack([shard.present(name) for shard in everyone]) >> 2 for name in stage.relations}
     return Run(found, exchanged, work)
+
+
+def test_footers_of_files_tell_hot_keys_without_a_job(tmp_path):
+    """A hub in the middle of two steps: files that are sorted by both columns are enough, nobody runs a job."""
+    others = np.arange(1, 200_001)
+    edges = np.column_stack([np.where(others % 2, 0, others), others]).astype(np.int64) << 2
+    stored = write_here(str(tmp_path), edges, np.ones(len(edges), np.bool_), (0, 1))
+    (stage,) = lower(parse(TWO_STEPS).rules).stages
+    sizes = Sizes({"e": len(edges)}, {}, 0, 0)
+    planned = plan(stage, over_ids(stage), sizes)
+    no_jobs = None
+    found = with_hot_keys(no_jobs, planned, {"e": None}, sizes, 2, 1, {"e": stored})
+    assert {delivery.hot for delivery in found.deliveries if delivery.key is not None} == {(0,)}
+    assert with_hot_keys(no_jobs, planned, {"e": None}, sizes, 2, len(edges) + 1, {}) is planned
 
 
 def deliver(everyone, name, places, facts):
