@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 # Importing `benchmarks` compiles kernels from the start, unless somebody has chosen; tests choose nothing.
 os.environ.setdefault("TIDELOG_KERNELS", "")
+
+# Sessions of tests live for minutes and carry little: Java's dear compiler and its threads for garbage repay nothing.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
 
 # The default run is repeatable, so that a red build is red for everybody; `make test-long` explores. Neither judges by
 # time: machines are shared, and a slow example is no fault.
@@ -32,6 +36,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: looking for garbage in it, over and over, took a quarter of the time of many tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 50)
 
 
 @pytest.fixture(scope="session")

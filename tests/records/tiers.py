@@ -11,6 +11,7 @@ Never     : no step writes into the repository.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 from collections import Counter
@@ -43,6 +44,7 @@ class Tier:
 def _spark() -> Iterator[SparkSession]:
     from tidelog.backends.spark.cluster.session import close, session
 
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # as in tests/conftest.py
     options = {"spark.sql.shuffle.partitions": "3", "spark.default.parallelism": "3"}
     started = session("local[2]", app="tidelog-records", options=options)
     yield started
