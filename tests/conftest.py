@@ -39,7 +39,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: looking for garbage in it, over and over, took a quarter of the time of many tests."""
+    """What was imported stays: looking for garbage in it, over and over, took a quarter of the random agreement."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 50)
