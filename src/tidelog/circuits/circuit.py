@@ -40,6 +40,19 @@ class Wire:
 
     def __init__(self, circuit: Circuit, operator: Operator, sources: Sequence[Wire], scope: Scope | None) -> None:
         self._circuit, self.operator, self.sources, self.scope = circuit, operator, tuple(sources), scope
+        self._readers: list[Operator | None] = []
+        for source in sources:
+            source.read_by(operator)
+
+    def read_by(self, reader: Operator | None) -> None:
+        """Note who reads it: nobody builds columns of a join that its only reader leaves out."""
+        self._readers.append(reader)
+        if isinstance(self.operator, Join):
+            selects = [one for one in self._readers if isinstance(one, operators.Select)]
+            is_only = len(self._readers) == len(selects) == 1
+            for one in selects:
+                one.is_done = is_only
+            self.operator.give(selects[0].columns if is_only else None)
 
     @property
     def arity(self) -> int:
@@ -172,6 +185,7 @@ class Circuit:
         self._fresh_name(name)
         if wire.scope is not None:
             raise UsageError.of("E872", f"output {name} is inside a recursion", remedy="give out the recursion itself")
+        wire.read_by(None)
         self.outputs[name] = wire
 
     def fixpoint(self, arity: int, body: Callable[[Wire], Wire]) -> Wire:

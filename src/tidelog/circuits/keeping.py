@@ -16,13 +16,15 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from tidelog.backends.local.constants.dictionary import Dictionary
-from tidelog.backends.local.joins.row_lookups import distinct_rows
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.circuits.operators import Operator, Stored
-from tidelog.circuits.trace import Trace
-from tidelog.circuits.weight_kernels import meet_rows
+from tidelog.circuits.trace import Trace, look_up, more_room
+from tidelog.circuits.weight_kernels import AT, LATEST, change_signs, meet
 from tidelog.circuits.zset import SUMMED, ZSet, product
 from tidelog.errors import UsageError
+
+_NEVER = 2**31 - 1
+"""No round is so late."""
 
 
 class Keeping(Operator):
@@ -102,6 +104,16 @@ class Join(Keeping):
         note = ", ".join(f"{left} = {right}" for left, right in on)
         super().__init__(dictionary, sum(arities), arities, note)
         self._columns = tuple(left for left, _ in on), tuple(right for _, right in on)
+        self._keys = [np.array(columns, np.int64) for columns in self._columns]
+        self.give(None)
+
+    def give(self, columns: Sequence[int] | None) -> None:
+        """Give some columns only, or all."""
+        right = self.old[1].arity
+        wanted = range(self.arity) if columns is None else columns
+        turned = [(at + right) % self.arity for at in wanted]
+        self._chosen = np.array(wanted, np.int64), np.array(turned, np.int64)
+        self._nothing = ZSet.nothing(self.dictionary, len(wanted))
 
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:
         """Each change with everything on the other side; of the two changes with each other once.
@@ -109,35 +121,47 @@ class Join(Keeping):
         A round comes once in a moment, so what is new of it is this change, added up.
         """
         for side, change in enumerate(changes):
-            if not len(change.given[0]):
+            if change.is_empty:
                 continue
             mine, other = self.new[side], 1 - side
-            places = mine.add(*change.given, number)
-            added = ZSet(self.dictionary, mine.rows(places), mine.weights[places], SUMMED)
-            self._meet(added, side, self.old[other], number)
-            self._meet(added, side, self.new[other], number)
+            places = mine.append(*change.given, number) if change.is_summed else mine.add_pieces(change.pieces, number)
+            self._meet(places, side, self.old[other], number)
+            self._meet(places, side, self.new[other], number)
         return self.due(number)
 
-    def _meet(self, change: ZSet, side: int, trace: Trace, number: int) -> None:
+    def _meet(self, places: Array, side: int, trace: Trace, number: int) -> None:
         """Leave the pairs of a change and a trace for the rounds in which they meet."""
-        given, weights = change.given
         if not len(trace):
             return
-        places, at = trace.candidates(given.take(self._columns[side], axis=1), self._columns[1 - side])
-        size = len(places)
-        if not size:
-            return
-        rows, products = np.empty((size, self.arity), np.int32), np.empty(size, np.int64)
-        rounds = np.empty(size, np.int32)
-        found = meet_rows(
-            given, weights, at, trace.table, trace.weights, places, number, side == 0, rows, products, rounds
-        )
-        if found < 0:  # as the kernel does, but exactly
-            sides, found = [given[at], trace.rows(places)], size
-            rows, rounds = np.concatenate(sides if side == 0 else sides[::-1], axis=1), trace.rounds(places)
-            products, rounds = product(weights[at], trace.weights[places]), np.maximum(rounds, number)
-        rows, products, rounds = rows[:found], products[:found], rounds[:found]
-        if not found or rounds.max() == number:
+        mine, chosen = self.new[side], self._chosen[side]
+        index, (state, room) = trace.index(self._columns[1 - side]), look_up(len(places))
+        pieces: list[tuple[Array, Array, Array]] = []
+        while state[AT] < len(places):
+            rows, products = np.empty((room, len(chosen)), np.int32), np.empty(room, np.int64)
+            rounds, room = np.empty(room, np.int32), more_room(room)
+            found = meet(
+                places, mine.table, mine.weights, self._keys[side], trace.table, trace.weights, index, number, chosen,
+                state, rows, products, rounds,
+            )  # fmt: skip
+            if found < 0:  # as the kernel does, but exactly
+                pieces, state[AT], state[LATEST] = [self._exactly(places, side, trace, number)], len(places), _NEVER
+            elif found:
+                pieces.append((rows[:found], products[:found], rounds[:found]))
+        for piece in pieces:
+            self._leave(*piece, number, is_now=state[LATEST] <= number)
+
+    def _exactly(self, places: Array, side: int, trace: Trace, number: int) -> tuple[Array, Array, Array]:
+        """The pairs of a change and a trace, where products are large."""
+        mine = self.new[side]
+        known = mine.rows(places)
+        found, at = trace.find(known.take(self._columns[side], axis=1), self._columns[1 - side])
+        rows = np.concatenate([known[at], trace.rows(found)], axis=1).take(self._chosen[side], axis=1)
+        rounds = np.maximum(trace.rounds(found), number)
+        return rows, product(mine.weights[places][at], trace.weights[found]), rounds
+
+    def _leave(self, rows: Array, products: Array, rounds: Array, number: int, *, is_now: bool) -> None:
+        """Leave some pairs for their rounds."""
+        if is_now:
             self.later.setdefault(number, []).append(ZSet.loose(self.dictionary, rows, products))
             return
         for met in np.unique(rounds).tolist():
@@ -156,23 +180,23 @@ class Distinct(Keeping):
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:
         """The difference of signs: with and without this moment, up to this round and up to the one before."""
         [old], [new] = self.old, self.new
-        touched = new.rows(new.add(*changes[0].given, number))
-        self._look_again(touched, number)
         waiting = self.due(number).given[0]
-        if len(waiting):
-            touched = distinct_rows(np.concatenate([touched, waiting]))
-        before, there = old.sums(touched, number)
-        added, fresh = new.sums(touched, number)
-        now = (before + there + added + fresh > 0).astype(np.int64) - (before + there > 0)
-        earlier = (before + added > 0).astype(np.int64) - (before > 0)
-        difference = now - earlier
-        kept = difference != 0
-        return ZSet(self.dictionary, touched[kept], difference[kept], SUMMED)
+        pieces = [*changes[0].pieces, (waiting, np.zeros(len(waiting), np.int64))]
+        places = new.add_pieces(pieces, number)
+        if not len(places):
+            return self.nothing()
+        if len(old):
+            self._look_again(new.rows(places), number)
+        rows, differences = np.empty((len(places), self.arity), np.int32), np.empty(len(places), np.int64)
+        leading = tuple(range(self.arity))
+        found = change_signs(
+            places, new.table, new.weights, new.index(leading), old.table, old.weights,
+            old.index(leading) if len(old) else 0, number, rows, differences,
+        )  # fmt: skip
+        return ZSet(self.dictionary, rows[:found], differences[:found], SUMMED)
 
     def _look_again(self, touched: Array, number: int) -> None:
         """Rows that the moments before brought in later rounds may change their sign there."""
-        if not len(self.old[0]):
-            return
         places, _ = self.old[0].find(touched, tuple(range(self.arity)))
         rounds, known = self.old[0].rounds(places), self.old[0].rows(places)
         for later in np.unique(rounds[rounds > number]).tolist():

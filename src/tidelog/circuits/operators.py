@@ -39,6 +39,7 @@ class Operator(ABC):
     def __init__(self, dictionary: Dictionary, arity: int, note: str = "") -> None:
         self.dictionary, self.arity, self.note = dictionary, arity, note
         self.later: dict[int, list[ZSet]] = {}
+        self._nothing = ZSet.nothing(dictionary, arity)
 
     @abstractmethod
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:
@@ -71,7 +72,7 @@ class Operator(ABC):
 
     def nothing(self) -> ZSet:
         """No change."""
-        return ZSet.nothing(self.dictionary, self.arity)
+        return self._nothing
 
     def due(self, number: int) -> ZSet:
         """What earlier rounds have left for this one, loose."""
@@ -116,12 +117,16 @@ class Select(Operator):
 
     def __init__(self, dictionary: Dictionary, columns: Sequence[int]) -> None:
         super().__init__(dictionary, len(columns), ", ".join(map(str, columns)))
-        self._columns = list(columns)
+        self.columns = list(columns)
+        self.is_done = False
+        """Whether what comes has these columns already: a join whose only reader this is leaves the others out."""
 
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
         """The columns of what changed."""
-        rows, weights = changes[0].given
-        return ZSet.loose(self.dictionary, rows.take(self._columns, axis=1), weights)
+        if self.is_done:
+            return changes[0]
+        pieces = [(rows.take(self.columns, axis=1), weights) for rows, weights in changes[0].pieces]
+        return ZSet.in_pieces(self.dictionary, pieces)
 
 
 class Where(Operator):
@@ -137,8 +142,8 @@ class Where(Operator):
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
         """What changed and has it."""
         rows, weights = changes[0].given
-        chosen = rows[:, self._column] == self._number
-        return ZSet.loose(self.dictionary, rows[chosen], weights[chosen])
+        chosen = np.flatnonzero(rows[:, self._column] == self._number)
+        return changes[0].kept(rows.take(chosen, axis=0), weights[chosen])
 
     def load(self, stored: Stored) -> None:  # noqa: ARG002
         """Constants may have other numbers now."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from tidelog.circuits import operators
 from tidelog.circuits.operators import Operator
-from tidelog.circuits.zset import ZSet
+from tidelog.circuits.zset import LOOSE, SUMMED, ZSet
 from tidelog.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,21 +53,34 @@ class Fixpoint(Operator):
 
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
         """The sum over all rounds of this moment."""
-        given = dict(zip(self.scope.introduced.values(), changes))
-        found_by_round: list[ZSet] = []
-        fed_back, at = self.nothing(), 0
-        while at == 0 or len(fed_back) or any(wire.operator.later for wire in self.scope.wires):
+        for wire, change in zip(self.scope.introduced.values(), changes):
+            _given(wire).change = change
+        variable, wires = _given(self.variable), self.scope.wires
+        numbers = {id(wire): at for at, wire in enumerate(wires)}
+        steps = [(wire.operator, [numbers[id(source)] for source in wire.sources]) for wire in wires]
+        result, found_by_round = numbers[id(self.result)], list[ZSet]()
+        variable.change, at = self.nothing(), 0
+        while at == 0 or not variable.change.is_empty or any(operator.later for operator, _ in steps):
             self._circuit.budget.ask_round()
-            for wire, change in given.items():
-                _given(wire).change = change if at == 0 else None
-            _given(self.variable).change = fed_back
-            found: dict[int, ZSet] = {}
-            for wire in self.scope.wires:
-                found[id(wire)] = wire.operator.step([found[id(source)] for source in wire.sources], at)
-            fed_back = found[id(self.result)]
-            found_by_round.append(fed_back)
-            at += 1
-        return ZSet.together(self.dictionary, self.arity, found_by_round)
+            found: list[ZSet] = []
+            for operator, sources in steps:
+                given = [found[source] for source in sources]
+                is_idle = bool(given) and not operator.later and all(one.is_empty for one in given)
+                found.append(operator.nothing() if is_idle else operator.step(given, at))
+            for wire in self.scope.introduced.values():
+                _given(wire).change = None
+            variable.change, at = found[result], at + 1
+            found_by_round.append(found[result])
+        return self._over_rounds(found_by_round)
+
+    def _over_rounds(self, found: list[ZSet]) -> ZSet:
+        """The sum over rounds.
+
+        A row comes and goes in turn. So it is there once if everything comes, or everything goes.
+        """
+        rows, weights = ZSet.together(self.dictionary, self.arity, found).given
+        is_summed = not len(weights) or weights.min() == weights.max()
+        return ZSet(self.dictionary, rows, weights, SUMMED if is_summed else LOOSE)
 
     def _each(self, what: str) -> None:
         for wire in self.scope.wires:

@@ -2,9 +2,11 @@
 
 What      : a `Trace` holds the sum of all changes of a stream, by the round in which they came, and finds rows by some
             of their columns.
-Idea      : rows live in a relation of the local store, whose compiled hash tables and indexes they use; their weights
-            lie beside them. The round is one more column: outside of a recursion it is 0. Storing a row finds the one
-            that is there, so a change need not be added up before it comes.
+Idea      : rows lie in one table with their round as the last column (outside of a recursion it is 0), their weights
+            beside them. Rows that differ in the round only are a ring of the index on all other columns, so that index
+            finds a row and adds up its rounds. Indexes are made when they are asked for. Adding a row finds the one
+            that is there, so a change need not be added up before it comes; one that is added up already, and of a
+            round that has not been, is written down without a look.
 Invariant : each of the `weights` is the sum of what was added to its row. Rows of weight zero are forgotten by
             `compact`, when they are most of what is there: state is as large as what it stands for.
 Never     : no decision what a change means (operators.py).
@@ -17,19 +19,20 @@ from typing import Any
 
 import numpy as np
 
-from tidelog.backends.local.joins.row_lookups import lookup
 from tidelog.backends.local.kernels.compiled import Array
-from tidelog.backends.local.relations.relation import Relation
-from tidelog.backends.local.relations.room import grown
-from tidelog.circuits.weight_kernels import add_weights, sum_rounds
-from tidelog.circuits.zset import too_heavy
-from tidelog.planning.views import ANY, NO_MARKS
+from tidelog.backends.local.relations.index import Index
+from tidelog.backends.local.relations.room import capacity_for, grown
+from tidelog.circuits import weight_kernels
+from tidelog.circuits.weight_kernels import ALIVE, AT, COUNT, PLACE
+from tidelog.circuits.zset import Piece, too_heavy
 
 _LEAST_DEAD = 4096
 _NEVER = 2**31 - 1
 """No round is so late."""
 _PORTION = 1 << 16
-"""How many rows are stored at a time: a relation makes room for all that may be new, and most may be known."""
+"""How many rows are added at a time: there is room for all that may be new, and most may be known."""
+_LEAST, _MOST = 64, 1 << 20
+"""For how many pairs a look-up has room at first, and at most: NumPy asks for huge pages for as many."""
 
 
 class Trace:
@@ -37,76 +40,117 @@ class Trace:
 
     def __init__(self, arity: int) -> None:
         self.arity = arity
-        self._relation = Relation("trace", arity + 1)
-        self.weights, self._is_touched = np.zeros(0, np.int64), np.zeros(0, np.bool_)
-        self._alive = np.zeros(1, np.int64)
+        self.table, self.weights = np.empty((0, arity + 1), np.int32), np.empty(0, np.int64)
+        self._is_touched = np.empty(0, np.bool_)
+        self._counters = np.zeros(2, np.int64)
+        self._indexes: dict[tuple[int, ...], Index] = {}
+        self._heads = np.empty(0, np.int64)
+        self._leading = tuple(range(arity))
+        self._room = 0
+        """How many rows may come before anything has to grow."""
 
     def __len__(self) -> int:
         """How many rows are stored, those of weight zero included."""
-        return self._relation.count
+        return int(self._counters[COUNT])
 
     def add(self, rows: Array, weights: Array, rounds: Array | int = 0) -> Array:
         """Add a change of one round, or of several, any row any number of times; the places of its rows, each once."""
-        given, touched, found = np.ascontiguousarray(weights), np.empty(len(rows), np.int32), 0
-        stored: list[Array] = []
-        for start in range(0, len(rows), _PORTION):
-            part = slice(start, start + _PORTION)
-            stored.append(self._places(rows[part], rounds if isinstance(rounds, int) else rounds[part]))
-            more = add_weights(
-                self.weights, stored[-1], given[part], self._is_touched, touched[found:], self._alive
-            )  # fmt: skip
-            if more < 0:
-                self._is_touched[:] = False
-                self._take_back(stored[:-1], given)
-                rest = slice(start + _PORTION, None)
-                stored.append(self._places(rows[rest], rounds if isinstance(rounds, int) else rounds[rest]))
-                return self._add_exactly(np.concatenate(stored), given)
-            found += more
+        return self.add_pieces([(rows, weights)], rounds)
+
+    def add_pieces(self, pieces: Sequence[Piece], rounds: Array | int = 0) -> Array:
+        """As `add`, of a change that is given in pieces."""
+        self.index(self._leading)
+        size = sum(len(weights) for _, weights in pieces)
+        numbers = np.array([rounds], np.int32) if isinstance(rounds, int) else rounds
+        touched, found, done = np.empty(size, np.int32), 0, 0
+        for rows, weights in pieces:
+            given, more = np.ascontiguousarray(rows, np.int32), np.ascontiguousarray(weights)
+            for start in range(0, len(more), _PORTION):
+                part = slice(start, start + _PORTION)
+                few = given[part]
+                self._reserve(len(few))
+                answer = weight_kernels.absorb(
+                    few, more[part], numbers if len(numbers) == 1 else numbers[done : done + len(few)], self.table,
+                    self.weights, self._counters, self._heads, self._is_touched, touched[found:],
+                )  # fmt: skip
+                if answer < 0:
+                    return self._add_exactly(pieces, numbers, done - 1 - answer)
+                found, done = found + answer, done + len(few)
         self._is_touched[touched[:found]] = False
         return touched[:found]
 
-    def _places(self, rows: Array, rounds: Array | int) -> Array:
-        """Store rows; where they are."""
-        table = np.empty((len(rows), self.arity + 1), np.int32)
-        table[:, :-1], table[:, -1] = rows, rounds
-        places = self._relation.store(table, ANY, NO_MARKS)
-        room = len(self._relation.marks)
-        self.weights = grown(self.weights, room, zeroed=True)
-        self._is_touched = grown(self._is_touched, room, zeroed=True)
-        return places
+    def append(self, rows: Array, weights: Array, number: int) -> Array:
+        """Add distinct rows with weights that are not zero, of a round of which there is nothing; their places."""
+        given, first = np.ascontiguousarray(rows, np.int32), len(self)
+        self._reserve(len(given))
+        weight_kernels.append(
+            given, np.ascontiguousarray(weights), number, self.table, self.weights, self._counters, self._heads
+        )
+        self._is_touched[first : len(self)] = False
+        return np.arange(first, len(self), dtype=np.int32)
 
-    def _take_back(self, stored: Sequence[Array], given: Array) -> None:
-        """Undo what was added at places."""
-        places = np.concatenate([np.empty(0, np.int32), *stored])
-        np.subtract.at(self.weights, places, given[: len(places)])
-        self._alive[0] = np.count_nonzero(self.weights[: len(self)])
+    def _reserve(self, more: int) -> None:
+        """Make room for some more rows."""
+        if more > self._room:
+            needed, present = len(self) + more, len(self.weights)
+            if needed > present:
+                capacity = capacity_for(max(needed, _LEAST), present)
+                self.table, self.weights = grown(self.table, capacity), grown(self.weights, capacity)
+                self._is_touched = grown(self._is_touched, capacity)
+            self._indexes = {at: index.roomier(more, self.table) for at, index in self._indexes.items()}
+            self._point()
+        self._room -= more
 
-    def _add_exactly(self, places: Array, weights: Array) -> Array:
-        """As `add`, where sums on the way may leave 64 bits; refused if one does in the end."""
-        sums: dict[int, int] = {}
-        for place, weight in zip(places.tolist(), weights.tolist()):
-            sums[place] = sums.get(place, int(self.weights[place])) + weight
+    def _point(self) -> None:
+        """Tell the kernels where the indexes are, the leading one first, and for how many rows there is room."""
+        indexes = sorted(self._indexes.values(), key=lambda index: index.columns != self._leading)
+        self._heads = np.array([index.head.ctypes.data for index in indexes], np.int64)
+        self._room = min([len(self.weights) - len(self), *(index.spare for index in indexes)])
+
+    def index(self, columns: tuple[int, ...]) -> int:
+        """The address of the index on some columns, which is made if there is none."""
+        known = self._indexes.get(columns)
+        if known is None:
+            known = self._indexes[columns] = Index(columns, self.table, len(self), len(self.weights))
+            self._point()
+        return int(self._heads[0]) if columns == self._leading else int(known.head.ctypes.data)
+
+    def _add_exactly(self, pieces: Sequence[Piece], numbers: Array, done: int) -> Array:
+        """As `add`, where sums on the way may leave 64 bits; refused if one does in the end.
+
+        What was done up to the one that may is taken back first.
+        """
+        rows = np.ascontiguousarray(np.concatenate([rows for rows, _ in pieces]), np.int32)
+        weights = np.concatenate([weights for _, weights in pieces])
+        rounds = np.broadcast_to(numbers, len(rows))
+        self._is_touched[:] = False
+        weight_kernels.withdraw(
+            rows[:done], weights[:done], np.ascontiguousarray(rounds[:done]), self.table, self.weights, self._counters,
+            self._heads[0],
+        )  # fmt: skip
+        touched = self.add(rows, np.zeros(len(rows), np.int64), np.ascontiguousarray(rounds))
+        sums = {tuple(row): int(self.weights[at]) for row, at in zip(self.table[touched].tolist(), touched.tolist())}
+        for row, number, weight in zip(rows.tolist(), rounds.tolist(), weights.tolist()):
+            sums[(*row, number)] += weight
         if not all(-(2**63) <= total < 2**63 for total in sums.values()):
             raise too_heavy()
-        touched = np.array(list(sums), np.int32)
         self.weights[touched] = list(sums.values())
-        self._alive[0] = np.count_nonzero(self.weights[: len(self)])
+        self._counters[ALIVE] = np.count_nonzero(self.weights[: len(self)])
         return touched
 
     def find(self, keys: Array, columns: tuple[int, ...]) -> tuple[Array, Array]:
         """Places of the rows that have the keys in the columns, and for each of them the number of its key."""
-        places, at = self.candidates(keys, columns)
+        found = [(np.empty(0, np.int32), np.empty(0, np.int32))]
+        given, wanted = np.ascontiguousarray(keys, np.int32), np.arange(keys.shape[1])
+        state, room = np.array([0, -1, 0], np.int64), _LEAST + 2 * len(keys)
+        while len(self) and state[AT] < len(given):
+            places, at = np.empty(room, np.int32), np.empty(room, np.int32)
+            size = weight_kernels.pairs(given, wanted, self.table, self.index(columns), state, places, at)
+            found.append((places[:size], at[:size]))
+            room = min(4 * room, _MOST)
+        places, at = (np.concatenate([part[side] for part in found]) for side in (0, 1))
         alive = self.weights[places] != 0
         return places[alive], at[alive]
-
-    def candidates(self, keys: Array, columns: tuple[int, ...]) -> tuple[Array, Array]:
-        """The same, rows of weight zero included."""
-        if not len(keys) or not len(self):
-            return np.empty(0, np.int32), np.empty(0, np.int32)
-        if columns:
-            return lookup(self._relation, np.ascontiguousarray(keys, np.int32), ANY, columns)
-        present = np.arange(len(self), dtype=np.int32)
-        return np.tile(present, len(keys)), np.repeat(np.arange(len(keys), dtype=np.int32), len(present))
 
     def sums(self, rows: Array, below: int | None = None) -> tuple[Array, Array]:
         """For each of the rows, the weights of the rounds before `below` added up, and the weight of round `below`.
@@ -114,30 +158,19 @@ class Trace:
         Without a round all weights are added up.
         """
         before, there = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
-        if not len(self) or not len(rows):
-            return before, there
-        number, kept = _NEVER if below is None else below, self._relation.rows
-        if not self.arity:
-            rounds, weights = kept[: len(self), 0], self.weights[: len(self)]
-            before[:], there[:] = weights[rounds < number].sum(), weights[rounds == number].sum()
-            return before, there
-        table, index = np.ascontiguousarray(rows, np.int32), self._relation.index(tuple(range(self.arity)))
-        addresses = table.ctypes.data, index.head.ctypes.data, kept.ctypes.data
-        sum_rounds(*addresses, kept, self.weights, number, before, there)
+        if len(self) and len(rows):
+            given, number = np.ascontiguousarray(rows, np.int32), _NEVER if below is None else below
+            index = self.index(self._leading)
+            weight_kernels.sum_rounds(given, index, self.table, self.weights, number, before, there)
         return before, there
-
-    @property
-    def table(self) -> Array:
-        """All rows with their rounds, as the kernels read them."""
-        return self._relation.rows
 
     def rows(self, places: Array) -> Array:
         """The rows at some places."""
-        return np.ascontiguousarray(self._relation.rows.take(places, axis=0)[:, : self.arity])
+        return np.ascontiguousarray(self.table.take(places, axis=0)[:, : self.arity])
 
     def rounds(self, places: Array) -> Array:
         """The rounds in which the rows at some places came."""
-        found: Array = self._relation.rows[places, self.arity]
+        found: Array = self.table[places, self.arity]
         return found
 
     def all(self) -> tuple[Array, Array, Array]:
@@ -145,35 +178,37 @@ class Trace:
         places = np.flatnonzero(self.weights[: len(self)])
         return self.rows(places), self.rounds(places), self.weights[places]
 
-    def at(self, number: int) -> tuple[Array, Array]:
-        """The rows of one round, and their weights."""
-        places, _ = self.find(np.array([[number]], np.int32), (self.arity,))
-        return self.rows(places), self.weights[places]
-
-    @property
-    def last(self) -> int:
-        """The last round of which there is anything; -1 if there is nothing."""
-        rounds = self.all()[1]
-        return int(rounds.max()) if len(rounds) else -1
-
     @property
     def nbytes(self) -> int:
         """The memory that rows, weights and indexes take."""
-        return self._relation.nbytes + 9 * len(self)
+        size = len(self)
+        return size * (4 * self.arity + 13) + sum(index.nbytes(size) for index in self._indexes.values())
 
     def compact(self, *, always: bool = False) -> None:
         """Forget rows of weight zero, if they are most of what is there."""
-        dead = len(self) - int(self._alive[0])
+        dead = len(self) - int(self._counters[ALIVE])
         if always or (dead > _LEAST_DEAD and 2 * dead > len(self)):
             self.load(self.stored())
 
     def stored(self) -> dict[str, Any]:
         """Everything, to be kept elsewhere."""
         rows, rounds, weights = self.all()
-        return {"rows": rows.copy(), "rounds": rounds.copy(), "weights": weights.copy()}
+        return {"rows": rows, "rounds": rounds, "weights": weights}
 
     def load(self, stored: dict[str, Any]) -> None:
         """Become what was stored."""
         fresh = Trace(self.arity)
         fresh.add(stored["rows"], stored["weights"], stored["rounds"])
         self.__dict__.update(fresh.__dict__)
+
+
+def look_up(size: int) -> tuple[Array, int]:
+    """The state of a look-up that begins, and for how many pairs it has room at first."""
+    state = np.zeros(3, np.int64)
+    state[PLACE] = -1
+    return state, min(_LEAST + 2 * size, _MOST)
+
+
+def more_room(room: int) -> int:
+    """For how many pairs there is room after that."""
+    return min(4 * room, _MOST)

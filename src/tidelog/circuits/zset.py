@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 _SURE = 2.0**62
 """A sum of magnitudes below this cannot have left 64 bits, rounding included."""
+Piece = tuple[Array, Array]
+"""Rows and their weights."""
 LOOSE, SUMMED, ORDERED = range(3)
 """Rows in any order and any number; distinct ones without weight zero in any order; these in order."""
 
@@ -43,7 +45,8 @@ class ZSet:
     def __init__(self, dictionary: Dictionary, rows: Array, weights: Array, state: int = ORDERED) -> None:
         """Rows of numbers of the dictionary's constants; how much is known of them is their state."""
         self.dictionary = dictionary
-        self._held = rows, weights, state  # replaced as a whole, because several threads may read
+        self._held: tuple[Sequence[Piece], int] = ((rows, weights),), state
+        # replaced as a whole, because several threads may read
 
     @classmethod
     def summed(cls, dictionary: Dictionary, rows: Array, weights: Array) -> ZSet:
@@ -58,19 +61,49 @@ class ZSet:
     @classmethod
     def together(cls, dictionary: Dictionary, arity: int, parts: Iterable[ZSet]) -> ZSet:
         """The sum of some Z-sets, loose."""
-        found = [one for one in parts if len(one._held[0])]
+        found = [one for one in parts if not one.is_empty]
         if len(found) < 2:
             return found[0] if found else cls.nothing(dictionary, arity)
-        rows, weights = (np.concatenate([one._held[at] for one in found]) for at in (0, 1))
-        return cls(dictionary, rows, weights, LOOSE)
+        return cls.in_pieces(dictionary, [piece for one in found for piece in one._held[0]])
+
+    @classmethod
+    def in_pieces(cls, dictionary: Dictionary, pieces: Sequence[Piece]) -> ZSet:
+        """The sum of at least one piece, loose; pieces are put together when somebody asks for them as one."""
+        made = cls(dictionary, *pieces[0], LOOSE)
+        made._held = pieces, LOOSE
+        return made
 
     @property
-    def given(self) -> tuple[Array, Array]:
+    def is_empty(self) -> bool:
+        """Whether there is no row at all, not even one whose weights add up to zero."""
+        return not any(len(weights) for _, weights in self._held[0])
+
+    @property
+    def is_summed(self) -> bool:
+        """Whether its rows are known to be distinct, with weights that are not zero."""
+        return self._held[1] != LOOSE
+
+    @property
+    def pieces(self) -> Sequence[Piece]:
         """Rows and weights as they are held: rows may come twice, and in any order."""
-        return self._held[:2]
+        return self._held[0]
 
     @property
-    def parts(self) -> tuple[Array, Array]:
+    def given(self) -> Piece:
+        """The same as one piece."""
+        pieces, state = self._held
+        if len(pieces) > 1:
+            rows, weights = (np.concatenate([piece[at] for piece in pieces]) for at in (0, 1))
+            self._held = ((rows, weights),), state
+            return rows, weights
+        return pieces[0]
+
+    def kept(self, rows: Array, weights: Array) -> ZSet:
+        """Some of the rows that are given: as little, or as much, is known of them."""
+        return ZSet(self.dictionary, rows, weights, min(self._held[1], SUMMED))
+
+    @property
+    def parts(self) -> Piece:
         """Distinct rows in any order, and their weights, none of which is zero."""
         return self._settled(SUMMED)
 
@@ -90,14 +123,15 @@ class ZSet:
 
     def _settled(self, wanted: int) -> tuple[Array, Array]:
         """Rows and weights in a state that is good enough."""
-        rows, weights, state = self._held
+        rows, weights = self.given
+        state = self._held[1]
         if state < wanted:
             if state == LOOSE:
                 rows, weights = _summed(rows, weights)
             else:
                 order = _order(rows)
                 rows, weights = rows[order], weights[order]
-            self._held = rows, weights, ORDERED
+            self._held = ((rows, weights),), ORDERED
         return rows, weights
 
     @classmethod
@@ -117,7 +151,7 @@ class ZSet:
     @property
     def arity(self) -> int:
         """The number of columns."""
-        return int(self._held[0].shape[1])
+        return int(self._held[0][0][0].shape[1])
 
     def __len__(self) -> int:
         """The number of distinct rows."""
@@ -152,10 +186,10 @@ class ZSet:
         return ZSet.summed(self.dictionary, rows, np.concatenate([self.weights, other.weights]))
 
     def __neg__(self) -> ZSet:
-        rows, weights, state = self._held
+        rows, weights = self.given
         if len(weights) and int(weights.min()) == -(2**63):
             raise too_heavy()
-        return ZSet(self.dictionary, rows, -weights, state)
+        return ZSet(self.dictionary, rows, -weights, self._held[1])
 
     def __sub__(self, other: ZSet) -> ZSet:
         return self + -other
