@@ -48,4 +48,5 @@ def exchange(task: Task[F]) -> tuple[int, int] | None:
     store.derivations[gained] -= len(gone)
     store.derivations[lost] += len(gone)
     task.counters.add("inserted", len(come))
+    task.exchanged = come, gone
     return len(come), len(gone)

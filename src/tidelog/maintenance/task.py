@@ -54,6 +54,8 @@ class Task(Generic[F]):
     """Relations without rules that look-ahead has seen: their deleted CANDIDATEs are accounted for in `foreseen`."""
     replaced: Set[str] = frozenset()
     """Relations of aggregates of which every group that lost its value has another one."""
+    exchanged: tuple[F, F] | None = None
+    """The facts of the stage that came and went, where these were told without asking marks (exchange.py)."""
     cut_off: Callable[[int], None] = field(default=_no_cut_off)
     """Asked before every round with the number of driving facts; raises when the attempt's allowance is spent."""
 

@@ -304,6 +304,10 @@ class _Run(Generic[F]):
             strategy.maintain(task)
         else:
             bulk.maintain(task, strategy, self.bulk)
+        if task.exchanged is not None and self.bulk is None:  # marks need not be asked
+            for relation in stage.relations:
+                self._note(relation, *(self.store.of(facts, [relation]) for facts in task.exchanged))
+            return
         for relation in self.store.met(stage.relations):
             self._changed(relation)
 
