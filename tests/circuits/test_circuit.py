@@ -312,3 +312,14 @@ def test_mistakes_have_codes(code):
     with pytest.raises(UsageError, match=code):
         WRONG[code](circuit, edge)
     assert list(circuit.push(edge=[(1, 2)])["sum"]) == [((2,), 1)]
+
+
+def test_constants_of_several_kinds_keep_their_numbers_in_a_saved_state(tmp_path):
+    """Numbered kind by kind when they were read, strings and numbers changed places: rows meant others."""
+    circuit, again = Circuit(), Circuit()
+    for one in (circuit, again):
+        one.output("found", one.input("m", 2).aggregate("min", 1, by=[0]))
+    circuit.push(m=[("a", 1), ("b", 2.5), ("c", 3)])
+    circuit.save(tmp_path / "state")
+    again.open(tmp_path / "state")
+    assert again.push(m=[("a", 0)])["found"].to_dict() == {("a", 1): -1, ("a", 0): 1}

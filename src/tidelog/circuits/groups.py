@@ -3,9 +3,10 @@
 What      : `Aggregate` gives one row for each group of rows: the columns of the group, and a value over its members.
 Idea      : `count`, `sum` and `mean` are linear in the weights, so each group has a running total, which is exact:
             whole numbers have no bound, and a float is a whole number of units of 2^-1074. So inserting and deleting a
-            row leaves the total that was there before. `min`, `max` and `median` read the groups that a change touches.
+            row leaves the total that was there before. For `min`, `max` and `median` a large group is kept in order
+            from the first change on that touches it (orders.py); small groups are read.
 Invariant : a group whose members add up to no weight has no row. A row of weight 2 counts as two members.
-Cost      : per changed row for `count`, `sum`, `mean`; per member of the touched groups for `min`, `max`, `median`.
+Cost      : per changed row for `count`, `sum`, `mean`, and the logarithm of its group for `min`, `max`, `median`.
 Never     : inside a recursion (E872).
 """
 
@@ -19,15 +20,20 @@ import numpy as np
 
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.constants.exact_sums import UNITS, units
+from tidelog.backends.local.constants.functions import NO_VALUE
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.circuits.operators import Operator, Stored
+from tidelog.circuits.orders import LARGE, Orders
 from tidelog.circuits.trace import Trace
 from tidelog.circuits.zset import ZSet
 from tidelog.errors import UsageError
+from tidelog.language import partial
 from tidelog.language.terms import Value
 
 LINEAR, ORDERED = ("count", "sum", "mean"), ("min", "max", "median")
 FUNCTIONS = (*LINEAR, *ORDERED)
+_FEW = 16
+"""A group gets a tree when at most one in this many of its members has changed: it may change again."""
 
 
 class Aggregate(Operator):
@@ -40,7 +46,7 @@ class Aggregate(Operator):
         if function not in FUNCTIONS:
             raise UsageError.of("E871", f"there is no aggregate {function!r}", remedy=f"use {', '.join(FUNCTIONS)}")
         self._keys, self._function, self._column = list(keys), function, column
-        self._members = Trace(arity)
+        self._members, self._orders = Trace(arity), Orders(function, dictionary)
         self._totals: dict[tuple[int, ...], tuple[int, int, int]] = {}
         """Per group: members, the total in whole numbers or units, and how many of the members are floats."""
         self._fresh: dict[tuple[int, ...], tuple[int, int, int]] = {}
@@ -84,16 +90,48 @@ class Aggregate(Operator):
         return total / UNITS if floats else total // UNITS
 
     def _ordered(self, change: ZSet) -> ZSet:
+        """Groups that have a tree by that, the others by reading."""
         groups = np.unique(change.rows[:, self._keys], axis=0)
+        at = _numbers(groups, change.rows[:, self._keys])
+        order = np.argsort(at, kind="stable")
+        bounds = np.searchsorted(at[order], np.arange(len(groups) + 1)).tolist()
+        made: list[tuple[tuple[int, ...], int]] = []
+        unread: list[int] = []
+        for number, key in enumerate(map(tuple, groups.tolist())):
+            found = None
+            if key in self._orders:
+                chosen = order[bounds[number] : bounds[number + 1]]
+                rows = change.rows[chosen]
+                before = self._members.sums(rows)[0]
+                ids = np.ascontiguousarray(rows[:, self._column])
+                found = self._orders.change(key, ids, before, before + change.weights[chosen])
+            if found is None:
+                unread.append(number)
+            elif NO_VALUE in found:
+                raise self._unordered()
+            elif found[0] != found[1]:
+                made += [((*key, found[0]), -1), ((*key, found[1]), 1)]
+        if unread:
+            made += self._read(change.where(np.isin(at, unread)), groups[unread])
+        return self._zset([row for row, _ in made], [weight for _, weight in made])
+
+    def _read(self, change: ZSet, groups: Array) -> list[tuple[tuple[int, ...], int]]:
+        """Rows that come and go of groups whose members are read; a large one gets a tree."""
         places, at = self._members.find(groups, tuple(self._keys))
         rows, weights = self._members.rows(places), self._members.weights[places]
         before = ZSet(self.dictionary, rows, weights)
-        inside = ZSet.summed(self.dictionary, rows, weights)
-        found = [(self._of_groups(before, groups, at), -1)]
-        after = inside + change
-        found.append((self._of_groups(after, groups, _numbers(groups, after.rows[:, self._keys])), 1))
-        made = [(row, weight) for part, weight in found for row in part]
-        return self._zset([row for row, _ in made], [weight for _, weight in made])
+        found = [(row, -1) for row in self._of_groups(before, groups, at)]
+        after = ZSet.summed(self.dictionary, rows, weights) + change
+        numbers = _numbers(groups, after.rows[:, self._keys])
+        found += [(row, 1) for row in self._of_groups(after, groups, numbers)]
+        order = np.argsort(numbers, kind="stable")
+        sizes = np.bincount(numbers, minlength=len(groups))
+        stops, came = np.cumsum(sizes), np.bincount(_numbers(groups, change.rows[:, self._keys]), minlength=len(groups))
+        for number in np.flatnonzero((sizes >= LARGE) & (came * _FEW <= sizes)).tolist():
+            chosen = order[stops[number] - sizes[number] : stops[number]]
+            ids = np.ascontiguousarray(after.rows[chosen, self._column])
+            self._orders.open(tuple(groups[number].tolist()), ids, after.weights[chosen])
+        return found
 
     def _of_groups(self, members: ZSet, groups: Array, at: Array) -> list[tuple[int, ...]]:
         """For each group with members, its key and its value."""
@@ -109,23 +147,28 @@ class Aggregate(Operator):
         return found
 
     def _of(self, values: Sequence[Any], weights: Sequence[int]) -> Any:  # noqa: ANN401 - a value
-        """The value of one group; None without members."""
+        """The value of one group; None without members. Of an int and an equal float it is the int."""
         members = [(value, weight) for value, weight in zip(values, weights) if weight > 0]
         kinds = {float if type(value) in (int, float) else type(value) for value, _ in members}
         if len(kinds) > 1 or not kinds <= ({float} if self._function == "median" else {float, bool, str}):
-            raise UsageError.of(
-                "E873", f"{self._function} of values without a common order", remedy="aggregate a column of one type"
-            )
-        present = sorted(members)
-        if not present:
+            raise self._unordered()
+        if not members:
             return None
         if self._function == "min":
-            return present[0][0]
+            return min((value for value, _ in members), key=lambda value: (value, type(value) is float))
         if self._function == "max":
-            return present[-1][0]
-        spread = [value for value, weight in present for _ in range(weight)]
-        middle = len(spread) // 2
-        return float(spread[middle]) if len(spread) % 2 else (spread[middle - 1] + spread[middle]) / 2
+            return max((value for value, _ in members), key=lambda value: (value, type(value) is not float))
+        members.sort(key=lambda member: (member[0], type(member[0]) is float))
+        total, seen, middle = sum(weight for _, weight in members), 0, list[Value]()
+        for value, weight in members:
+            middle += [value for place in ((total - 1) // 2, total // 2) if seen <= place < seen + weight]
+            seen += weight
+        return partial.aggregate("median", middle)
+
+    def _unordered(self) -> UsageError:
+        return UsageError.of(
+            "E873", f"{self._function} of values without a common order", remedy="aggregate a column of one type"
+        )
 
     def _number(self, value: Value) -> int:
         return int(self.dictionary.encode([value])[0])
@@ -151,16 +194,18 @@ class Aggregate(Operator):
             del self._totals[key]
         self._fresh, self._change = {}, self.nothing()
         self._members.compact()
+        self._orders.settle()
 
     def undo(self) -> None:
         """Forget what the moment brought."""
         super().undo()
         self._fresh, self._change = {}, self.nothing()
+        self._orders.undo()
 
     @property
     def nbytes(self) -> int:
         """The memory of members, and about that of totals."""
-        return self._members.nbytes + 200 * len(self._totals)
+        return self._members.nbytes + self._orders.nbytes + 200 * len(self._totals)
 
     def stored(self) -> Stored:
         """Members, and totals as text: they may be larger than 64 bits."""
@@ -170,6 +215,7 @@ class Aggregate(Operator):
     def load(self, stored: Stored) -> None:
         """Take them over."""
         self._members.load(stored)
+        self._orders.clear()
         self._totals = {}
         for text in stored["totals"].tolist():
             *key, members, total, floats = map(int, text.split())

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+from itertools import pairwise
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -72,9 +73,7 @@ def load(circuit: Circuit, folder: str | PathLike[str]) -> None:
         )
     with pa.memory_map(str(place / f"{names['stem']}.arrow")) as file:
         constants = pa.ipc.open_file(file).read_all()
-    dictionary = Dictionary()
-    if len(constants):
-        dictionary.encode(to_table(constants, "constants", 1).columns[0])
+    dictionary = _numbered(to_table(constants, "constants", 1).columns[0]) if len(constants) else Dictionary()
     with np.load(place / f"{names['stem']}.npz", allow_pickle=False) as states:
         stored = {name: states[name] for name in states.files}
     circuit.dictionary.__dict__.update(dictionary.__dict__)
@@ -82,6 +81,21 @@ def load(circuit: Circuit, folder: str | PathLike[str]) -> None:
         mine = {name.partition(":")[2]: array for name, array in stored.items() if name.startswith(f"{at}:")}
         wire.operator.load(mine)
     circuit.moment = names["moment"]
+
+
+def _numbered(constants: pa.Array | pa.ChunkedArray) -> Dictionary:
+    """The dictionary in which constants have the numbers of their places.
+
+    Constants of several kinds that come together are numbered kind by kind, so they come in runs of one kind.
+    """
+    read, numbered = Dictionary(), Dictionary()
+    found = read.encode(constants)
+    if np.array_equal(found, np.arange(len(found))):
+        return read
+    bounds = [0, *(np.flatnonzero(np.diff(read.kinds[found])) + 1).tolist(), len(found)]
+    for start, stop in pairwise(bounds):
+        numbered.encode(read.decode(found[start:stop]))
+    return numbered
 
 
 def _names(place: Path) -> dict[str, Any]:
