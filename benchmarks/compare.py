@@ -24,6 +24,8 @@ from typing import Any
 
 WORKLOADS = ("rand1k", "rmat1k", "sparse200k", "dense1k", "lubm1", "rs2", "generation300k")
 REPORTS = ("deletions", "streams", "batches", "rules")
+IN_SECONDS = ("seconds", "answering")
+"""What reports call a time in seconds; all others are in milliseconds and say so."""
 UPDATES = """
 import json, time, statistics, tidelog as tl
 found = {}
@@ -103,8 +105,8 @@ def _rows(part: Any, path: str) -> Iterator[tuple[str, float]]:
             yield from _rows(item, f"{path} {number} {' '.join(words)}")
     elif isinstance(part, dict):
         for key, value in part.items():
-            if isinstance(value, int | float) and f" {key}".endswith((" ms", "seconds")):
-                yield f"{path} {key}", value / (1 if key == "seconds" else 1e3)
+            if isinstance(value, int | float) and f" {key}".endswith((" ms", *IN_SECONDS)):
+                yield f"{path} {key}", value / (1 if key in IN_SECONDS else 1e3)
             elif isinstance(value, dict | list):
                 yield from _rows(value, f"{path} {key}")
 

@@ -18,7 +18,7 @@ from tidelog.backends.local.relations import relation
 
 @contextmanager
 def sharing(least: int = 4, chunk: int = 16) -> Iterator[None]:
-    """Share whatever has at least so many rows; the tables of joins have `chunk` rows."""
+    """Share whatever has at least `least` rows; the tables of joins have `chunk` rows."""
     with (
         patch.object(workers, "LEAST", least),
         patch.object(relation, "_CACHED", 0),

@@ -2,7 +2,7 @@
 
 Idea      : component by component, apply every rule to everything until nothing is new.
 Invariant : the result depends on the state only, never on how it came about.
-Never     : no deltas, no indexes, nothing clever: whoever disagrees with this page is wrong.
+Never     : no deltas, no indexes, nothing clever: what disagrees with this page is wrong.
 """
 
 from __future__ import annotations

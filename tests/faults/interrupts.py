@@ -293,7 +293,7 @@ def main() -> None:
     parser.add_argument("--hits", type=int, default=300)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--backend", default="local")
-    parser.add_argument("--threads", type=int, help="share even small work between so many threads")
+    parser.add_argument("--threads", type=int, help="share even small work between this number of threads")
     parser.add_argument("--strategies", nargs="*", default=list(STRATEGIES))
     given = parser.parse_args()
     each = -(-given.hits // len(given.strategies))

@@ -27,7 +27,7 @@ def strata(number: int) -> str:
 
 
 def chain(number: int) -> str:
-    """One rule with so many atoms."""
+    """One rule with the given number of atoms."""
     return f"p(x0, x{number}) :- {', '.join(f'e(x{one}, x{one + 1})' for one in range(number))}."
 
 

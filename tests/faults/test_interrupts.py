@@ -185,7 +185,7 @@ def test_what_an_interrupt_left_half_committed_is_finished_before_anybody_reads(
     monkeypatch.setattr(backend, "commit", interrupted)
     with pytest.raises(KeyboardInterrupt):
         engine.apply(insert={"edge": [(2, 3)]})
-    with pytest.raises(KeyboardInterrupt):  # the second one hits whoever finishes it
+    with pytest.raises(KeyboardInterrupt):  # the second one hits the call that finishes it
         len(engine["path"])
     assert len(engine["path"]) == 3
     assert engine.version == 2

@@ -56,7 +56,7 @@ def killed_if_reached(directory: Path, seed: int, failpoint: str) -> list[int] |
 
 
 def expected(seed: int, count: int) -> object:
-    """What an engine that nobody disturbs holds after so many batches; None for what is before the first facts."""
+    """What an engine that nobody disturbs holds after a number of batches; None for what is before the first facts."""
     engine = Engine(PROGRAM)
     engine.apply(insert={"edge": [(0, 1), (1, 2)]})
     for update in batches(seed)[:count]:
@@ -65,7 +65,7 @@ def expected(seed: int, count: int) -> object:
 
 
 def check(directory: Path, seed: int, acknowledged: list[int]) -> None:
-    """Look at what a process left that had acknowledged so many batches, and continue."""
+    """Look at what a process left that had acknowledged a number of batches, and continue."""
     with StateLog(directory) as state:
         is_empty, last = state.is_empty, state.last_batch()
     present = 0 if last is None else last + 1

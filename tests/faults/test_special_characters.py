@@ -31,7 +31,7 @@ INSIDE = tuple(f"a{one}b" for one in SPECIAL)
 
 
 def filled(rules: int = 1) -> tl.Engine:
-    """An engine in which every name is a relation, a value and a column, and every so many-th a rule and a variable."""
+    """An engine in which every name is a relation, a value and a column, and every `rules`-th a rule and a variable."""
 
     def rule(name: str) -> Rule:
         own = Variable(name)

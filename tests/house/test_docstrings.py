@@ -39,7 +39,7 @@ def copied_module_docstrings(several: list[Module]) -> list[str]:
     for at, (second, text) in enumerate(described):
         for before, (first, other) in enumerate(described[:at]):
             if 2 * len(words[at] & words[before]) < len(words[at] | words[before]):
-                continue  # texts that differ in so many words differ in more than a tenth of their letters
+                continue  # texts with half of their words different differ in more than a tenth of their letters
             if SequenceMatcher(None, other, text, autojunk=False).ratio() > TOO_SIMILAR:
                 found.append(f"{first} and {second}")
     return found

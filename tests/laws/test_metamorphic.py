@@ -35,7 +35,7 @@ FIRST_SEED = 1_000_000
 
 
 def keep(law: str, kind: str, first: int, count: int) -> None:
-    """Check a law on so many cases, dealt out to the engines by turns."""
+    """Check a law on `count` cases, dealt out to the engines by turns."""
     kept = 0
     for seed, (name, factory) in zip(range(first, first + count), cycle(ENGINES[kind].items())):
         try:

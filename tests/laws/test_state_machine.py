@@ -177,7 +177,7 @@ class Life(RuleBasedStateMachine):
 
 
 def live(examples: int, steps: int, *, repeatable: bool) -> None:
-    """So many lives of so many steps."""
+    """Run `examples` lives of at most `steps` steps each."""
     quiet = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
     chosen = settings(
         max_examples=examples,

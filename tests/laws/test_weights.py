@@ -43,7 +43,7 @@ def facts(engine: tl.Engine) -> set[Any]:
 
 
 def planted(number: int) -> tl.Engine:
-    """An engine in which every fact that has derivations has so many of them."""
+    """An engine in which every count of derivations that is not 0 has been overwritten by `number`."""
     engine = tl.Engine(RULES + "edge(1, 2). edge(2, 3). edge(3, 4).", strategy="counting")
     for counts in counts_of(engine).values():
         near = counts._near[1::2]

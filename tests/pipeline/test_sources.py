@@ -177,7 +177,7 @@ def test_text_and_parquet(read, tmp_path):
     ("form", "good"), [("csv", b"a"), ("text", b"a"), ("jsonl", b'{"x": "a"}'), ("rdf", b"<u:a> <u:b> <u:c> .")]
 )
 def test_a_line_that_is_not_utf8_is_a_bad_record(read, tmp_path, form, good):
-    """Spark takes its bytes as they are, and whoever decodes them later fails; here it is one reject."""
+    """Spark takes its bytes as they are, and what decodes them later fails; here it is one reject."""
     (tmp_path / "data").write_bytes(good + b"\n" + good.replace(b"a", b"\xff\xfe") + b"\n" + good + b"\n")
     facts, _, rejects = read(FactSource("p", form, str(tmp_path / "data")))
     assert len(facts) == 2

@@ -123,7 +123,7 @@ except KeyboardInterrupt:
 
 
 def test_undoing_waits_for_a_kernel_that_was_left_behind():
-    """A second interrupt can end the waiting for a kernel; whoever undoes the update waits for it again."""
+    """A second interrupt can end the waiting for a kernel; what undoes the update waits for it again."""
     code = """
 import threading
 import tidelog as tl

@@ -21,7 +21,7 @@ BULK: Mapping[str, int] = {"relation": 0, "kept": 0, "overlay": 0, "change": 0, 
 def driver(
     spark: SparkSession, capacity: Mapping[str, int], partitions: int = 3, options: Mapping[str, str] | None = None
 ) -> Iterator[None]:
-    """The session with these capacities, so many partitions and further settings."""
+    """The session with these capacities, the given number of partitions and further settings."""
     settings = dict(options or {})
     settings |= {f"spark.tidelog.driver.{name}": str(value) for name, value in capacity.items()}
     settings["spark.sql.shuffle.partitions"] = str(partitions)
