@@ -220,15 +220,15 @@ class Engine(Submitting, AtAGlance):
         """Why a fact is there: a shallowest proof, to be printed or walked; E808 if the fact is not there."""
         from tidelog.asking.reasons import proof_of
 
-        asked = relation, self._known_arity(relation), tuple(fact), self.program.rules
-        return self._read(lambda backend: proof_of(*asked, backend))
+        asked = relation, self._known_arity(relation), tuple(fact)
+        return self._read(lambda backend: proof_of(*asked, self.program.rules, backend))
 
     def explain_absence(self, relation: str, fact: Sequence[Value]) -> Absence:
         """Why a fact is not there: for each rule that could derive it, the literal that fails first; E808 if it is."""
         from tidelog.asking.reasons import absence_of
 
-        asked = relation, self._known_arity(relation), tuple(fact), self.program.rules
-        return self._read(lambda backend: absence_of(*asked, backend))
+        asked = relation, self._known_arity(relation), tuple(fact)
+        return self._read(lambda backend: absence_of(*asked, self.program.rules, backend))
 
     def explain_change(self, change: Change, relation: str, fact: Sequence[Value]) -> Cause:
         """Why a fact came or went with the last change: the proof that it got or lost, down to what the update did."""

@@ -64,8 +64,8 @@ class Turns:
             return
 
         def last() -> None:
-            self._is_closed = True  # before readers could see what is given back
             try:
+                self._is_closed = True  # before readers could see what is given back
                 work()
             except BaseException:
                 self._is_closed = False

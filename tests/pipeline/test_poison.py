@@ -124,6 +124,16 @@ def test_a_part_that_fails_late_fails_alone():
     found.verify()
 
 
+def test_nobody_is_in_line_any_more_when_a_part_was_refused():
+    """The rules of parts behind it were in force for its lines when these were tried again: good ones were rejected."""
+    texts = [ENDLESS, *(f'{{"add_rules": "after{at}(x) :- edge(x, _)."}}' for at in range(9))]
+    parts = [Part(tuple(read([text]))) for text in texts]
+    for _ in range(10):
+        found = engine(tl.Limits(rounds=60))
+        assert settle_together(found, parts, stops=False) == ([], True)
+        assert not found._worker.line.open
+
+
 def test_one_number_of_a_declared_float_is_taken_back_however_it_is_written():
     """Taught by 9 and 9.0, which were two values while lines of one part were netted."""
     found = tl.Engine(".decl p(x: float)\nq(x) :- p(x).")

@@ -12,6 +12,7 @@ Never     : nothing is applied here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from concurrent.futures import CancelledError
 from threading import Condition
 
 from tidelog.arrivals.submission import Submission
@@ -91,12 +92,14 @@ class Line:
                 group, self.waiting = self.waiting[:1], self.waiting[1:]
                 if merges and group and not group[0].is_alone:
                     group += self._pop_while(lambda one: not one.is_alone)
-            return self._started(group)
+            wanted, void = self._started(group)
+        return _told(wanted, void)
 
     def pop_while(self, joins: Callable[[Submission], bool]) -> list[Submission]:
         """The first updates that join what is being worked on."""
         with self.changed:
-            return self._started(self._pop_while(joins))
+            wanted, void = self._started(self._pop_while(joins))
+        return _told(wanted, void)
 
     def _pop_while(self, joins: Callable[[Submission], bool]) -> list[Submission]:
         count = 0
@@ -105,11 +108,14 @@ class Line:
         found, self.waiting = self.waiting[:count], self.waiting[count:]
         return found
 
-    def _started(self, group: list[Submission]) -> list[Submission]:
-        """Those of the group that are wanted; there is room for others now."""
-        wanted = [one for one in group if one.starts()]
+    def _started(self, group: list[Submission]) -> tuple[list[Submission], list[Submission]]:
+        """Those of the group that are wanted, and those that never happen; there is room for others now."""
+        wanted, void = list[Submission](), list[Submission]()
+        for one in group:
+            if one.starts():
+                (void if one.is_void(void) else wanted).append(one)
         self.end(one for one in group if one not in wanted)
-        return wanted
+        return wanted, void
 
     def put_back(self, group: Iterable[Submission]) -> None:
         """They were stopped, and wait again in their places."""
@@ -152,3 +158,10 @@ class Line:
             self.is_closed = True
             self.changed.notify_all()
         self.wait()
+
+
+def _told(wanted: list[Submission], void: Iterable[Submission]) -> list[Submission]:
+    """Those that are wanted; the others hear that they never happen, without the lock: they may have callbacks."""
+    for one in void:
+        one.future.set_exception(CancelledError())
+    return wanted

@@ -12,7 +12,6 @@ Never     : nothing is stored, and nothing waits here (line.py).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import CancelledError
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,12 +81,12 @@ class Submission:
         return {name for part in self.asked for name in part}
 
     def starts(self) -> bool:
-        """Whether it is wanted still; it is not if it was cancelled while it waited, or comes after one that failed."""
-        is_wanted = self.future.running() or self.future.set_running_or_notify_cancel()
-        if is_wanted and self.after is not None and _has_failed(self.after):
-            self.future.set_exception(CancelledError())
-            return False
-        return is_wanted
+        """Whether it is wanted still; it is not if it was cancelled while it waited."""
+        return self.future.running() or self.future.set_running_or_notify_cancel()
+
+    def is_void(self, void: Sequence[Submission]) -> bool:
+        """Whether it never happens, because what has to be visible first is void or has failed."""
+        return self.after is not None and (any(one.future is self.after for one in void) or _has_failed(self.after))
 
 
 def submitted(

@@ -78,13 +78,13 @@ class Submitting:
         return submission.future
 
     def submit_in_order(self, updates: Iterable[Update]) -> list[PendingChange]:
-        """Hand over updates of which each is right only after those before it; none begins before all are there.
+        """Hand over updates of which each is right only after those before it; they share a version if they can.
 
-        They share a version if they can. The first that is refused is the last that counts: those after it never
-        happen, and their futures are cancelled. One that is refused at once has the last future.
+        The first that is refused is the last that counts: those after it never happen, and their futures raise a
+        CancelledError. One that is refused at once has the last future.
         """
         futures = list[PendingChange]()
-        with self._worker.line.changed:  # nobody takes one of them before all are there
+        with self._worker.line.changed:  # as long as there is room, nobody takes one of them before all are there
             try:
                 for update in updates:
                     submission = self._submission(update)

@@ -167,7 +167,8 @@ def test_a_table_says_how_many_explicit_facts_there_are(spark: SparkSession) -> 
     with driver(spark, PAGED):
         engine = Engine(RULES, backend="spark", spark=spark)
         engine.apply(insert={"edge": EDGES, "path": [("f", "g")]})
-        assert repr(engine.explicit("path")) == "<1 facts on Spark>"
+        assert repr(engine.explicit("path")) == "<explicit ones of 7 facts on Spark>"
+        assert len(engine.explicit("path")) == 1
 
 
 def test_an_order_that_a_reader_adds_is_in_a_description_with_its_files_or_not_at_all() -> None:

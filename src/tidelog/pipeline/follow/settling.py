@@ -16,7 +16,7 @@ Never     : nothing is stored or published here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, wait
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -81,8 +81,9 @@ def settle_together(engine: Engine, parts: Sequence[Part], *, stops: bool) -> tu
         taken.append(settled)
         updates.append(_net([line.update for line in group.lines], before))
         group.lines.clear()
-    found = list[Settled]()
-    for settled, future in zip(taken, engine.submit_in_order(updates)):
+    found, futures = list[Settled](), engine.submit_in_order(updates)
+    wait(futures)  # those after a refused one are in line until they have heard of it, with the rules that they bring
+    for settled, future in zip(taken, futures):
         try:
             change = future.result()
         except CancelledError:

@@ -94,7 +94,7 @@ class ManyFacts:
             return None  # what is no constant is in no fact
 
     def __repr__(self) -> str:
-        return f"<{len(self):,} facts on Spark>"
+        return f"<{self._size:,} facts on Spark>"
 
     def to_arrow(self) -> pa.Table:
         """The facts as an Arrow table, brought to the driver."""
@@ -156,6 +156,9 @@ class CommittedFacts(ManyFacts):
             return False
         [state] = self._cold.states(self._files, np.array([numbers or [0]], np.int64))
         return bool(state == EXPLICIT if self._is_explicit else state != GONE)
+
+    def __repr__(self) -> str:
+        return f"<explicit ones of {self._size:,} facts on Spark>" if self._is_explicit else super().__repr__()
 
     @cached_property
     def _explicit(self) -> int:

@@ -286,9 +286,10 @@ class Constants:
 
     def flush_if_many(self) -> None:
         """Store the texts that wait on the driver when they are many."""
-        self.learn()
-        if len(self._waiting) > _OVERLAY:
-            self.flush()
+        with self._lock:
+            self.learn()
+            if len(self._waiting) > _OVERLAY:
+                self.flush()
 
     def close(self) -> None:
         """Free the texts that are stored."""
