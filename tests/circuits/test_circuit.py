@@ -9,7 +9,9 @@ import pyarrow.compute as pc
 import pytest
 
 from tests.circuits.streams import total, zset
+from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.circuits import Circuit, ZSet
+from tidelog.circuits.keeping import Distinct
 from tidelog.errors import BudgetError, TidelogError, UsageError
 from tidelog.limits import Limits
 
@@ -117,6 +119,67 @@ def test_an_interrupt_while_a_push_is_committed_is_not_passed_over(monkeypatch, 
     with pytest.raises(UsageError, match="E876"):
         circuit.push(edge=[(1, 2)])
     assert list(circuit.open(tmp_path / "state").push(edge=[(1, 2)])["path"]) == [((1, 2), 1)]
+
+
+@pytest.mark.parametrize("is_half_swapped", [False, True])
+def test_a_state_that_is_opened_after_an_interrupt_forgets_the_rows_of_that_moment(
+    is_half_swapped, monkeypatch, tmp_path
+):
+    """Rows that the interrupted moment brought met those of the next one; a trace may have been both old and new."""
+    circuit = Circuit()
+    circuit.output("both", circuit.input("a", 1).join(circuit.input("b", 1), on=[(0, 0)]))
+    circuit.push(a=[(1,)], b=[] if is_half_swapped else [(9,)])
+    circuit.save(tmp_path / "state")
+    join = circuit.outputs["both"].operator
+    monkeypatch.setattr(join, "finish", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        circuit.push(a=[(2,)])
+    monkeypatch.undo()
+    if is_half_swapped:
+        join.old[1] = join.new[1]
+    circuit.open(tmp_path / "state")
+    assert circuit.push(b=[(1,), (2,)])["both"].to_dict() == {(1, 1): 1}
+    assert circuit.push(a=[(2,)])["both"].to_dict() == {(2, 2): 1}
+
+
+def test_a_state_that_is_opened_after_an_interrupt_forgets_the_totals_of_that_moment(monkeypatch, tmp_path):
+    circuit = Circuit()
+    circuit.output("count", circuit.input("m", 1).aggregate("count"))
+    circuit.push(m=[(1,)])
+    circuit.save(tmp_path / "state")
+    monkeypatch.setattr(circuit.wires[-1].operator, "finish", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        circuit.push(m=[(2,), (3,)])
+    monkeypatch.undo()
+    circuit.open(tmp_path / "state").push()
+    assert circuit.push(m=[(4,)])["count"].to_dict() == {(1,): -1, (2,): 1}
+
+
+def test_a_join_without_pairs_has_the_columns_that_its_reader_selects():
+    """An empty change had all columns of the join."""
+    circuit = Circuit()
+    a, b = circuit.input("a", 1), circuit.input("b", 1)
+    circuit.output("few", a.join(b, on=[(0, 0)]).select(0))
+    circuit.output("many", a.join(b, on=[(0, 0)]).select(0, 1, 0).where(2, 7))
+    for change, wanted in (({"a": [(7,)]}, {}), ({"b": [(8,)]}, {}), ({"b": [(7,)]}, {(7, 7, 7): 1})):
+        found = circuit.push(**change)
+        assert (found["few"].arity, found["many"].arity) == (1, 3)
+        assert found["many"].to_dict() == wanted
+
+
+def test_a_row_waits_once_for_each_later_round():
+    """A row that waited was noted again for every round after."""
+    words, rounds = Dictionary(), range(20)
+    distinct, row = Distinct(words, 1), ZSet.of(words, [(1,)], arity=1)
+    for number in rounds:
+        distinct.step([row], number)
+    distinct.commit()
+    distinct.finish()
+    noted = []
+    for number in rounds:
+        distinct.step([-row if number == 0 else distinct.nothing()], number)
+        noted.append(sum(len(one.given[1]) for one in distinct.later.get(rounds[-1], ())))
+    assert noted == [1] * (len(rounds) - 1) + [0]
 
 
 def test_two_threads_take_turns():

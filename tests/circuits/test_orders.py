@@ -62,3 +62,28 @@ def test_a_changed_row_of_a_large_group_does_not_read_it_again(function, monkeyp
     monkeypatch.setattr(Aggregate, "_read", None)
     changes.append(circuit.push(m=circuit.change("m", [("a", -7, 0), ("a", 3000, 1)], [("a", 2000, 0)]))["found"])
     assert sum(changes[1:], changes[0]).to_dict() == {("a", {"min": -7, "max": 3000, "median": 499.5}[function]): 1}
+
+
+@pytest.mark.parametrize("size", [1, 2, 100])
+def test_a_median_of_large_floats_is_found(size):
+    """The sum of both middle values is no float; their mean is, if they are equal."""
+    circuit, changes = group("median", [("a", 1e308, at) for at in range(size)])
+    for at in range(3):
+        changes.append(circuit.push(m=[("a", 1e308, size + at)])["found"])
+        assert total(changes) == {(("str", "a"), ("float", 1e308)): 1}
+    with pytest.raises(UsageError, match="E873"):
+        circuit.push(m=[("a", 1.5e308, at) for at in range(size + 3)])
+    changes.append(circuit.push(m=[("a", 1.0, at) for at in range(size + 4)])["found"])
+    assert total(changes) == {(("str", "a"), ("float", 1.0)): 1}
+
+
+@pytest.mark.parametrize("function", ORDERED)
+def test_a_row_that_is_no_member_takes_no_room(function):
+    """A weight that goes from 0 to -1 and back gave the tree of its group a node that stayed."""
+    circuit, changes = group(function, [("a", at, at) for at in range(100)])
+    changes.append(circuit.push(m=[("a", 50, 0)])["found"])
+    orders = circuit.outputs["found"].operator._orders
+    before, rows = orders.nbytes, [("a", 1000 + at, 0) for at in range(500)]
+    changes += [circuit.push(m=circuit.change("m", (), rows))["found"], circuit.push(m=rows)["found"]]
+    assert 0 < orders.nbytes == before
+    assert sum(changes[1:], changes[0]).to_dict() == {("a", {"min": 0, "max": 99, "median": 50}[function]): 1}

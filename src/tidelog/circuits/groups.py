@@ -20,7 +20,6 @@ import numpy as np
 
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.constants.exact_sums import UNITS, units
-from tidelog.backends.local.constants.functions import NO_VALUE
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.circuits.operators import Operator, Stored
 from tidelog.circuits.orders import LARGE, Orders
@@ -107,8 +106,6 @@ class Aggregate(Operator):
                 found = self._orders.change(key, ids, before, before + change.weights[chosen])
             if found is None:
                 unread.append(number)
-            elif NO_VALUE in found:
-                raise self._unordered()
             elif found[0] != found[1]:
                 made += [((*key, found[0]), -1), ((*key, found[1]), 1)]
         if unread:
@@ -159,11 +156,18 @@ class Aggregate(Operator):
         if self._function == "max":
             return max((value for value, _ in members), key=lambda value: (value, type(value) is not float))
         members.sort(key=lambda member: (member[0], type(member[0]) is float))
-        total, seen, middle = sum(weight for _, weight in members), 0, list[Value]()
+        total, seen, middle = sum(weight for _, weight in members), 0, list[float]()
         for value, weight in members:
             middle += [value for place in ((total - 1) // 2, total // 2) if seen <= place < seen + weight]
             seen += weight
-        return partial.aggregate("median", middle)
+        found = partial.aggregate("median", middle)
+        if found is None and middle[0] == middle[1]:  # their sum is too large
+            return float(middle[0])
+        if found is None:
+            raise UsageError.of(
+                "E873", f"the sum of {middle[0]} and {middle[1]}, for a median, is no float", remedy="scale the column"
+            )
+        return found
 
     def _unordered(self) -> UsageError:
         return UsageError.of(

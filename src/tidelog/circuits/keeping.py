@@ -91,6 +91,7 @@ class Keeping(Operator):
 
     def load(self, stored: Stored) -> None:
         """Take it over."""
+        self.old = [Trace(one.arity) for one in self.old]  # an interrupt in `_swap` leaves one trace both old and new
         for at, old in enumerate(self.old):
             old.load({name: stored[f"{at} {name}"] for name in ("rows", "rounds", "weights")})
 
@@ -181,12 +182,13 @@ class Distinct(Keeping):
         """The difference of signs: with and without this moment, up to this round and up to the one before."""
         [old], [new] = self.old, self.new
         waiting = self.due(number).given[0]
-        pieces = [*changes[0].pieces, (waiting, np.zeros(len(waiting), np.int64))]
-        places = new.add_pieces(pieces, number)
+        places = new.add_pieces(changes[0].pieces, number)
+        if len(old) and len(places):  # a row that waits is noted for all later rounds already
+            self._look_again(new.rows(places), number)
+        if len(waiting):
+            places = np.union1d(places, new.add(waiting, np.zeros(len(waiting), np.int64), number))
         if not len(places):
             return self.nothing()
-        if len(old):
-            self._look_again(new.rows(places), number)
         rows, differences = np.empty((len(places), self.arity), np.int32), np.empty(len(places), np.int64)
         leading = tuple(range(self.arity))
         found = change_signs(

@@ -76,7 +76,8 @@ class Operator(ABC):
 
     def due(self, number: int) -> ZSet:
         """What earlier rounds have left for this one, loose."""
-        return ZSet.together(self.dictionary, self.arity, self.later.pop(number, ()))
+        found = self.later.pop(number, ())
+        return ZSet.together(self.dictionary, self.arity, found) if found else self.nothing()
 
 
 class Input(Operator):

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from tidelog.backends.local.constants.dictionary import Dictionary
+from tidelog.backends.local.constants.functions import NO_VALUE
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.ledgers import Ordering
 
@@ -49,18 +50,20 @@ class Orders:
     def change(self, key: Key, ids: Array, before: Array, after: Array) -> tuple[int, int] | None:
         """The constants that were and are the aggregate, where members had and have some weights.
 
-        None if that is for reading to find out; NO_VALUE stands for values without a common order.
+        None if that is for reading to find out: values without a common order too, and a median beyond floats.
         """
         tree, more = self._trees[key], np.maximum(after, 0) - np.maximum(before, 0)
         self._touched.add(key)
         if tree.members < LARGE or np.abs(more).max() > _HEAVY or tree.members > _MOST:
             del self._trees[key]
             return None
-        was = tree.result()
-        if not tree.change(ids, more.astype(np.int8)) or not tree.members:
+        was, chosen = tree.result(), more != 0  # a row that is no member before and after would be given a node
+        is_usable = tree.change(ids[chosen], more[chosen].astype(np.int8)) and tree.members
+        found = was, tree.result() if is_usable else NO_VALUE
+        if NO_VALUE in found:
             del self._trees[key]
             return None
-        return was, tree.result()
+        return found
 
     def settle(self) -> None:
         """What was changed stays."""

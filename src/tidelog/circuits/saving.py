@@ -79,6 +79,7 @@ def load(circuit: Circuit, folder: str | PathLike[str]) -> None:
     circuit.dictionary.__dict__.update(dictionary.__dict__)
     for at, wire in enumerate(circuit.wires):
         mine = {name.partition(":")[2]: array for name, array in stored.items() if name.startswith(f"{at}:")}
+        wire.operator.undo()  # an interrupt may have left something of its moment
         wire.operator.load(mine)
     circuit.moment = names["moment"]
 
