@@ -162,6 +162,8 @@ def opposites(case: Case) -> dict[str, Any]:
             assert sizes(engine) == before
             if not is_late:
                 break
+            wall, cpu = spent(lambda: engine.submit(delete=case.deleted).result())  # `auto` has learnt a faster way
+            engine.submit(insert=case.deleted).result()
         found[f"{share:.0%}"] = {
             "visible after s": visible, "CPU s": whole, "CPU until the arrival s": until,
             "over, part of the deletion": (whole - until) / cpu, "part of consecutive": whole / (cpu + back),
