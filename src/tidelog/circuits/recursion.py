@@ -67,8 +67,9 @@ class Fixpoint(Operator):
                 given = [found[source] for source in sources]
                 is_idle = bool(given) and not operator.later and all(one.is_empty for one in given)
                 found.append(operator.nothing() if is_idle else operator.step(given, at))
-            for wire in self.scope.introduced.values():
-                _given(wire).change = None
+            if at == 0:
+                for wire in self.scope.introduced.values():
+                    _given(wire).change = None
             variable.change, at = found[result], at + 1
             found_by_round.append(found[result])
         return self._over_rounds(found_by_round)

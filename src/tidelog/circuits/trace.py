@@ -42,9 +42,9 @@ class Trace:
         self.arity = arity
         self.table, self.weights = np.empty((0, arity + 1), np.int32), np.empty(0, np.int64)
         self._is_touched = np.empty(0, np.bool_)
-        self._counters = np.zeros(2, np.int64)
+        self._counters, self._hashes = np.zeros(3, np.int64), np.empty(weight_kernels.BLOCK, np.uint64)
         self._indexes: dict[tuple[int, ...], Index] = {}
-        self._heads = np.empty(0, np.int64)
+        self._heads, self._addresses = np.empty(0, np.int64), dict[tuple[int, ...], int]()
         self._leading = tuple(range(arity))
         self._room = 0
         """How many rows may come before anything has to grow."""
@@ -60,24 +60,30 @@ class Trace:
     def add_pieces(self, pieces: Sequence[Piece], rounds: Array | int = 0) -> Array:
         """As `add`, of a change that is given in pieces."""
         self.index(self._leading)
-        size = sum(len(weights) for _, weights in pieces)
         numbers = np.array([rounds], np.int32) if isinstance(rounds, int) else rounds
-        touched, found, done = np.empty(size, np.int32), 0, 0
+        known, touched, done = len(self), list[Array](), 0
         for rows, weights in pieces:
             given, more = np.ascontiguousarray(rows, np.int32), np.ascontiguousarray(weights)
             for start in range(0, len(more), _PORTION):
                 part = slice(start, start + _PORTION)
                 few = given[part]
                 self._reserve(len(few))
-                answer = weight_kernels.absorb(
+                places = np.empty(min(len(few), known), np.int32)
+                found = weight_kernels.absorb(
                     few, more[part], numbers if len(numbers) == 1 else numbers[done : done + len(few)], self.table,
-                    self.weights, self._counters, self._heads, self._is_touched, touched[found:],
+                    self.weights, self._counters, self._heads, self._is_touched, places, known, self._hashes,
                 )  # fmt: skip
-                if answer < 0:
-                    return self._add_exactly(pieces, numbers, done - 1 - answer)
-                found, done = found + answer, done + len(few)
-        self._is_touched[touched[:found]] = False
-        return touched[:found]
+                if found < 0:
+                    return self._add_exactly(pieces, numbers, done - 1 - found)
+                if found:
+                    touched.append(places[:found])
+                done += len(few)
+        fresh = np.arange(known, len(self), dtype=np.int32)
+        if not touched:
+            return fresh
+        again = np.concatenate(touched)
+        self._is_touched[again] = False
+        return np.concatenate([again, fresh])
 
     def append(self, rows: Array, weights: Array, number: int) -> Array:
         """Add distinct rows with weights that are not zero, of a round of which there is nothing; their places."""
@@ -86,17 +92,16 @@ class Trace:
         weight_kernels.append(
             given, np.ascontiguousarray(weights), number, self.table, self.weights, self._counters, self._heads
         )
-        self._is_touched[first : len(self)] = False
-        return np.arange(first, len(self), dtype=np.int32)
+        return np.arange(first, first + len(given), dtype=np.int32)
 
     def _reserve(self, more: int) -> None:
         """Make room for some more rows."""
         if more > self._room:
             needed, present = len(self) + more, len(self.weights)
             if needed > present:
-                capacity = capacity_for(max(needed, _LEAST), present)
+                capacity = max(capacity_for(max(needed, _LEAST), present), 2 * needed)  # the next round brings more
                 self.table, self.weights = grown(self.table, capacity), grown(self.weights, capacity)
-                self._is_touched = grown(self._is_touched, capacity)
+                self._is_touched = grown(self._is_touched, capacity, zeroed=True)
             self._indexes = {at: index.roomier(more, self.table) for at, index in self._indexes.items()}
             self._point()
         self._room -= more
@@ -104,7 +109,8 @@ class Trace:
     def _point(self) -> None:
         """Tell the kernels where the indexes are, the leading one first, and for how many rows there is room."""
         indexes = sorted(self._indexes.values(), key=lambda index: index.columns != self._leading)
-        self._heads = np.array([index.head.ctypes.data for index in indexes], np.int64)
+        self._addresses = {index.columns: int(index.head.ctypes.data) for index in indexes}
+        self._heads = np.array(list(self._addresses.values()), np.int64)
         self._room = min([len(self.weights) - len(self), *(index.spare for index in indexes)])
 
     def index(self, columns: tuple[int, ...]) -> int:
@@ -113,7 +119,7 @@ class Trace:
         if known is None:
             known = self._indexes[columns] = Index(columns, self.table, len(self), len(self.weights))
             self._point()
-        return int(self._heads[0]) if columns == self._leading else int(known.head.ctypes.data)
+        return self._addresses[columns]
 
     def _add_exactly(self, pieces: Sequence[Piece], numbers: Array, done: int) -> Array:
         """As `add`, where sums on the way may leave 64 bits; refused if one does in the end.

@@ -17,6 +17,7 @@ import numpy as np
 from tidelog.backends.local.kernels.compiled import Array, Int, compiled
 from tidelog.backends.local.kernels.hashing import (
     COLUMNS,
+    KEYS,
     LINKS,
     ROOM,
     SLOTS,
@@ -26,49 +27,102 @@ from tidelog.backends.local.kernels.hashing import (
     hash_more,
     hash_one,
     home,
-    link,
     link_all,
     row_of,
     tag_of,
 )
-from tidelog.backends.local.kernels.memory import fetch64, load32, load64
+from tidelog.backends.local.kernels.memory import fetch32, fetch64, load32, load64, store32, store64
 
-COUNT, ALIVE = range(2)
-"""Places in the counters of a trace: rows, and weights that are not zero."""
+COUNT, ALIVE, NEWEST = range(3)
+"""Places in the counters of a trace: rows, weights that are not zero, and the newest round as long as rounds rise."""
+MIXED = np.int64(2**62)
+"""The newest round of a trace in which a round came after a later one."""
 AT, PLACE, LATEST = range(3)
 """Places in the state of a look-up that stops when there is no more room: the key, the row, the latest round."""
 _GREATEST, _LEAST = np.int64(2**63 - 1), np.int64(-(2**63))
 _SURE = 2.0**62
-_BLOCK = 64
+BLOCK = 64
 
 
 @compiled
-def _place_of(index: Int, table: Array, given: Int, at: Int, number: Int) -> Int:
-    """Where a given row is kept with a round, or -1. The round that came last is looked at first."""
-    last = table.shape[1] - 1
-    end = find_leading(index, np.int64(table.ctypes.data), last + 1, given, last, at)
+def _place_of(index: Int, rows: Int, width: Int, given: Int, at: Int, number: Int) -> Int:
+    """Where a given row is kept with a round, or -1. What is kept and what is given are addresses."""
+    end = find_leading(index, rows, width, given, width - 1, at)
+    return _of_round(rows, width, load64(index, LINKS), end, number) if end != -1 else np.int64(-1)
+
+
+@compiled
+def _of_round(rows: Int, width: Int, links: Int, end: Int, number: Int) -> Int:
+    """The row of a ring that has a round, or -1. The one that came last is looked at first."""
     place = end
-    while place != -1:
-        if table[place, last] == number:
+    while True:
+        if load32(rows, place * width + width - 1) == number:
             return place
-        place = np.int64(load32(load64(index, LINKS), place))
+        place = load32(links, place)
         if place == end:
-            break
-    return np.int64(-1)
+            return np.int64(-1)
 
 
 @compiled
-def _fetch(index: Int, given: Array, start: Int, stop: Int) -> None:
-    """Send for the slots of some rows, so that these accesses overlap."""
-    slots, room, width = load64(index, SLOTS), load64(index, ROOM), given.shape[1]
+def _fetch(index: Int, given: Int, last: Int, start: Int, stop: Int, rows: Int, sums: Int, hashes: Int) -> None:
+    """Hash some rows, and send for their slots, and then for what these point at, so that these accesses overlap."""
+    slots, room = load64(index, SLOTS), load64(index, ROOM)
     for at in range(start, stop):
-        if width == 1:
-            h = hash_one(np.int64(given[at, 0]))
+        if last == 1:
+            h = hash_one(load32(given, at))
         else:
             h = np.uint64(0)
-            for column in range(width):
-                h = hash_more(h, np.int64(given[at, column]))
+            for column in range(last):
+                h = hash_more(h, load32(given, at * last + column))
+        store64(hashes, at - start, np.int64(h))
         fetch64(slots, home(h, room))
+    for at in range(stop - start):
+        slot = load64(slots, home(np.uint64(load64(hashes, at)), room))
+        if slot != -1:
+            fetch32(rows, row_of(slot) * (last + 1))
+            fetch64(sums, row_of(slot))
+
+
+@compiled
+def _kept(index: Int, rows: Int, given: Int, last: Int, at: Int, h: np.uint64, number: Int, fresh: Int) -> Int:
+    """Where a given row is kept with a round: if nowhere so far, it is written and linked at a fresh place.
+
+    The number is -1 - round if rounds have only risen: then what is kept with it is at the end of its ring.
+    """
+    slots, room, width = load64(index, SLOTS), load64(index, ROOM), last + 1
+    is_newest = number < 0
+    number = -1 - number if is_newest else number
+    tag = load32(given, at) if last == 1 else tag_of(h)
+    here = home(h, room)
+    slot = load64(slots, here)
+    while slot != -1:
+        if slot >> 32 == tag:
+            is_same, place = True, row_of(slot) * width
+            for column in range(last):
+                is_same &= load32(rows, place + column) == load32(given, at * last + column)
+            if is_same:
+                break
+        here = (here + 1) & room
+        slot = load64(slots, here)
+    links = load64(index, LINKS)
+    if slot != -1:
+        end = row_of(slot)
+        if load32(rows, end * width + last) == number:
+            return end
+        if not is_newest:
+            place = _of_round(rows, width, links, end, number)
+            if place != -1:
+                return place
+        store32(links, fresh, load32(links, end))
+        store32(links, end, fresh)
+    else:
+        store64(index, KEYS, load64(index, KEYS) + 1)
+        store32(links, fresh, fresh)
+    store64(slots, here, tag << 32 | fresh)
+    for column in range(last):
+        store32(rows, fresh * width + column, load32(given, at * last + column))
+    store32(rows, fresh * width + last, number)
+    return fresh
 
 
 @compiled
@@ -82,42 +136,48 @@ def absorb(
     heads: Array,
     is_touched: Array,
     touched: Array,
+    known: Int,
+    hashes: Array,
 ) -> Int:
-    """Add rows with weights to those that are kept; the places that are not touched yet go into `touched`.
+    """Add rows with weights to those that are kept; of the first `known` places those that are not touched yet go into
+    `touched`.
 
     `rounds` has one for each row, or one for all. The first of the heads is that of the leading index. The answer is
     how many places are in `touched`, or -1 - i if the i-th sum would leave 64 bits: it and what follows is not added.
     """
-    last, index, found = table.shape[1] - 1, heads[0], 0
-    several = rounds.shape[0] > 1
-    for start in range(0, given.shape[0], _BLOCK):
-        stop, first = min(start + _BLOCK, given.shape[0]), counters[COUNT]
-        _fetch(index, given, start, stop)
+    last, index, several = table.shape[1] - 1, heads[0], rounds.shape[0] > 1
+    rows, new, words = np.int64(table.ctypes.data), np.int64(given.ctypes.data), np.int64(hashes.ctypes.data)
+    sums, count, alive, newest = np.int64(weights.ctypes.data), counters[COUNT], counters[ALIVE], counters[NEWEST]
+    found, failed = np.int64(0), np.int64(0)
+    for start in range(0, given.shape[0], BLOCK):
+        stop, first = min(start + BLOCK, given.shape[0]), count
+        _fetch(index, new, last, start, stop, rows, sums, words)
         for at in range(start, stop):
-            number = rounds[at] if several else rounds[0]
-            place = _place_of(index, table, np.int64(given.ctypes.data), at, number)
-            if place == -1:
-                place = np.int64(counters[COUNT])
-                counters[COUNT] += 1
-                for column in range(last):
-                    table[place, column] = given[at, column]
-                table[place, last] = number
-                weights[place], is_touched[place] = 0, False
-                link(index, np.int64(table.ctypes.data), last + 1, place)
-            before, change = weights[place], more[at]
+            number = np.int64(rounds[at if several else 0])
+            newest = number if number >= newest else MIXED
+            h = np.uint64(load64(words, at - start))
+            place = _kept(index, rows, new, last, at, h, -1 - number if newest == number else number, count)
+            before, change = np.int64(0), load64(np.int64(more.ctypes.data), at)
+            if place == count:
+                count += 1
+                store64(sums, place, before)
+            else:
+                before = load64(sums, place)
             if (before > _GREATEST - change) if change > 0 else (before < _LEAST - change):
-                for i in range(1, heads.shape[0]):
-                    link_all(heads[i], np.int64(table.ctypes.data), last + 1, first, counters[COUNT])
-                return np.int64(-1 - at)
-            weights[place] = before + change
-            counters[ALIVE] += np.int64(before + change != 0) - np.int64(before != 0)
-            if not is_touched[place]:
+                failed = np.int64(-1 - at)
+                break
+            store64(sums, place, before + change)
+            alive += np.int64(before + change != 0) - np.int64(before != 0)
+            if place < known and not is_touched[place]:
                 is_touched[place] = True
                 touched[found] = place
                 found += 1
         for i in range(1, heads.shape[0]):
-            link_all(heads[i], np.int64(table.ctypes.data), last + 1, first, counters[COUNT])
-    return np.int64(found)
+            link_all(heads[i], rows, last + 1, first, count)
+        if failed != 0:
+            break
+    counters[COUNT], counters[ALIVE], counters[NEWEST] = count, alive, newest
+    return failed if failed != 0 else found
 
 
 @compiled
@@ -125,9 +185,10 @@ def withdraw(
     given: Array, more: Array, rounds: Array, table: Array, weights: Array, counters: Array, index: Int
 ) -> None:
     """Take back what was absorbed."""
+    rows = np.int64(table.ctypes.data)
     for at in range(given.shape[0]):
         number = rounds[at] if rounds.shape[0] > 1 else rounds[0]
-        place = _place_of(index, table, np.int64(given.ctypes.data), at, number)
+        place = _place_of(index, rows, table.shape[1], np.int64(given.ctypes.data), at, np.int64(number))
         before = weights[place]
         weights[place] = before - more[at]
         counters[ALIVE] += np.int64(weights[place] != 0) - np.int64(before != 0)
@@ -137,6 +198,7 @@ def withdraw(
 def append(given: Array, more: Array, number: Int, table: Array, weights: Array, counters: Array, heads: Array) -> None:
     """Keep distinct rows with weights that are not zero, none of which is kept with this round."""
     first, last = counters[COUNT], table.shape[1] - 1
+    counters[NEWEST] = number if number >= counters[NEWEST] else MIXED
     for at in range(given.shape[0]):
         for column in range(last):
             table[first + at, column] = given[at, column]

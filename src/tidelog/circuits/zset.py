@@ -76,7 +76,8 @@ class ZSet:
     @property
     def is_empty(self) -> bool:
         """Whether there is no row at all, not even one whose weights add up to zero."""
-        return not any(len(weights) for _, weights in self._held[0])
+        pieces = self._held[0]
+        return not (len(pieces[0][1]) if len(pieces) == 1 else any(len(weights) for _, weights in pieces))
 
     @property
     def is_summed(self) -> bool:
