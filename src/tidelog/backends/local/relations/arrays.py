@@ -159,6 +159,11 @@ class Arrays:
                     self._swap(rows=rows, marks=marks, _indexes=indexes)
         return self.rows[self.count + self.waiting :]
 
+    def expect(self, rows: int) -> None:
+        """Make room for rows that are about to be stored in steps: a table that grows in each is filled in each."""
+        if not self._has_room(rows):
+            self._reserve(rows)
+
     def _reserve(self, more: int) -> None:
         """Make room for `more` further rows everywhere."""
         if not self._has_room(more):

@@ -57,6 +57,8 @@ class Catalogue:
 
     def stored(self, relation: Relation, table: Array, view: View, add: Mark) -> Iterator[Array]:
         """Store rows in steps; those in the view, with the marks."""
+        if len(table) > STORED and not view.inside:
+            relation.expect(len(table))
         for some in pieces(table, self.pause, self.workers, STORED):
             rows = relation.store(some, view, add)
             if len(rows):

@@ -15,16 +15,15 @@ import numpy as np
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.backends.local.relations import parts, row_table
-from tidelog.backends.local.relations.room import empty_table
-from tidelog.backends.local.relations.steps import COPIED, ranges
+from tidelog.backends.local.relations.room import table_size
+from tidelog.backends.local.relations.steps import COPIED, full, ranges
 
 
 def filled(rows: Array, count: int, room: int, pause: Callable[[], None], workers: Workers = ALONE) -> Array:
     """The table of the first rows, with room for that number of rows; made with pauses, which may raise."""
-    slots, ahead = empty_table(room), np.empty(row_table.BLOCK, np.uint64)  # a reader may have asked
-    for start, stop in ranges(len(slots), COPIED) if len(slots) > COPIED else ():
-        slots[start:stop] = 0  # rows are entered anywhere, and would touch all of this memory in one step
-        pause()
+    size, ahead = table_size(room), np.empty(row_table.BLOCK, np.uint64)  # a reader may have asked
+    # rows are entered anywhere, and would touch all memory of a large table in one step
+    slots = np.zeros(size, np.uint32) if size <= COPIED else full(size, 0, np.uint32, pause)
     crew = workers.of(count)
     for start, stop in ranges(count, workers=crew):
         if crew.threads > 1:

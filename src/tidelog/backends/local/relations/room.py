@@ -20,6 +20,8 @@ from tidelog.backends.local.relations.steps import COPIED, never, ranges
 
 LEAST_ROWS = 16
 MEDIUM = 1 << 20
+_SMALL = 1 << 12
+"""Up to this number of rows, a copy takes a microsecond or two, which is less than to cut it into steps."""
 _LARGE = 1 << 24
 _HUGE = 1 << 21
 """Above 262,144 rows, arrays have room for this many: NumPy asks for huge pages from 4 MB on, and to touch 2 MB in
@@ -43,6 +45,9 @@ def grown(
     if len(array) >= capacity:
         return array
     larger = (np.zeros if zeroed else np.empty)((capacity, *array.shape[1:]), array.dtype)
+    if len(array) <= _SMALL:
+        larger[: len(array)] = array
+        return larger
     crew = workers.of(len(array))
     for start, stop in ranges(len(array), COPIED, crew):
         if crew.threads > 1:
@@ -60,10 +65,15 @@ def _copy(array: Array, larger: Array, start: int, stop: int) -> None:
 
 def empty_table(rows: int) -> Array:
     """The table of full rows with room for that number of rows."""
+    return np.zeros(table_size(rows), np.uint32)
+
+
+def table_size(rows: int) -> int:
+    """The number of slots of a table of full rows with room for that number of rows."""
     size = 32
     while size * 3 < rows * 4:
         size *= 2
-    return np.zeros(size, np.uint32)
+    return size
 
 
 def capacity_for(needed: int, present: int) -> int:
