@@ -143,13 +143,14 @@ class BitStages:
         *,
         is_forced: bool,
     ) -> float | None:
+        if not is_forced and numbering.facts < THIN * len(numbering) and _is_linear(stage, rules):
+            return None
         heads = [self._relation_of(name, 2) for name in sorted(stage.relations)]
         for relation in heads:
             relation.waiting = 0
         layout = Layout(rules, stage.relations, [relation.name for relation in heads if relation.count])
         words = len(layout) * len(numbering) * ((len(numbering) + 63) // 64)
-        is_thin = numbering.facts < THIN * len(numbering) and _is_linear(stage, rules)
-        if 8 * words > MOST_BYTES or (not is_forced and (is_thin or words > SPARSEST * (numbering.facts + 64))):
+        if 8 * words > MOST_BYTES or (not is_forced and words > SPARSEST * (numbering.facts + 64)):
             return None
         room = len(heads), len(numbering)
         if counted is not None and not fits(*room, 1, MOST_BYTES):
