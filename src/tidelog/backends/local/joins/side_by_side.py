@@ -25,7 +25,7 @@ from tidelog.backends.local.kernels.workers import Workers
 _PASSES = 4
 """Passes per thread between two tables: so nobody waits long for the slowest. They share the fuel of one run."""
 _ROOM = CHUNK // 2
-"""Rows of a pass's table. A thread fills up to four of them in one step: 14 ms at 100 ns for a row (20 ms are allowed)."""
+"""Rows of a pass's table. A thread fills up to four of them in one step: 13 ms at 100 ns for a row, of 20 allowed."""
 _MOST_TABLES = 4
 """A pass whose heads wait for those of an earlier one makes no more tables than these meanwhile."""
 _LEAST_RANGE = 64
