@@ -161,7 +161,7 @@ class SparkBackend:
             columns = as_asked(self._near.given(source, relation, arity), types)
             return self._found(relation, self._near.encoded(columns))
         source = as_declared(source, types, is_asked=True)
-        arrived = self._incoming.arrived({relation: Source(source, None, arity)})[relation]
+        arrived = self._incoming.arrived({relation: Source(source, None, arity)}, are_looked_for=True)[relation]
         if arrived.rows is not None:
             return self._found(relation, arrived.rows)
         given = self.store.include(relation, arrived.arity, arrived.facts)

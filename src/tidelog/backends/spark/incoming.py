@@ -61,8 +61,8 @@ class Incoming:
     def __init__(self, jobs: Jobs, store: SparkStore) -> None:
         self._jobs, self._store = jobs, store
 
-    def arrived(self, sources: Mapping[str, Source]) -> dict[str, Arrived]:
-        """The facts of all DataFrames."""
+    def arrived(self, sources: Mapping[str, Source], *, are_looked_for: bool = False) -> dict[str, Arrived]:
+        """The facts of all DataFrames: new ones, or ones that are looked for among those that there are."""
         if not sources:
             return {}
         shared = {name: one.frame for name, one in sources.items() if self._stays_shared(name, one)}
@@ -75,8 +75,9 @@ class Incoming:
         written = receive(self._jobs, self._store.files, self._store.constants, values, shared)
         arities = {name: len(one.frame.columns) for name, one in values.items()}
         arities |= {name: one.arity for name, one in shared.items()}
-        most = self._most_followed(sum(facts.rows for facts in written.values()))
-        return {name: self._written(name, arities[name], facts, most) for name, facts in written.items()}
+        rows = sum(facts.rows for facts in written.values())
+        most = {name: self._most_followed(name, rows, are_looked_for=are_looked_for) for name in written}
+        return {name: self._written(name, arities[name], facts, most[name]) for name, facts in written.items()}
 
     def _stays_shared(self, name: str, source: Source) -> bool:
         """Whether facts are packed with those of other relations; where types are declared they are checked alone."""
@@ -86,15 +87,17 @@ class Incoming:
             raise wrong_arity(name, source.arity, source.frame.arity)
         return source.types is None or set(source.types) <= {"any"}
 
-    def _most_followed(self, rows: int) -> int:
+    def _most_followed(self, name: str, rows: int, *, are_looked_for: bool) -> int:
         """Up to how many facts of a relation the driver takes in an update of `rows` facts.
 
         An update that has more facts than there were before is a load: its facts are in files already, where bulk work
-        reads them, and the driver would have to learn all their texts.
+        reads them, and the driver would have to learn all their texts. Facts that are looked for are mostly to be
+        deleted, and others go with each of them: a few hundred thousand take away more than the driver holds.
         """
         capacity = self._store.capacity
-        is_load = rows > self._store.committed.facts
-        return min(capacity.change, capacity.relation) if is_load else capacity.change
+        if rows > self._store.committed.facts:
+            return min(capacity.change, capacity.relation)
+        return capacity.change if are_looked_for else capacity.followed(self._store.committed.size(name))
 
     def _written(self, name: str, arity: int, facts: Segments, most: int) -> Arrived:
         if facts.rows > most:

@@ -19,9 +19,10 @@ class Capacity:
     """What the driver takes.
 
     Relations of up to `relation` facts come as a whole; `facts` in all may be there during an update, and `kept`
-    between updates; a change of more than `change` facts of one relation is large; `overlay` changed facts of a
-    relation wait before they go into its files, which the driver writes itself up to `written` facts. When updates have
-    touched more than `constants` constants, the driver forgets all of them: their texts are in files.
+    between updates; a change of more than `change` facts of one relation is large, unless they come and are few beside
+    those that the relation has (`followed`); `overlay` changed facts of a relation wait before they go into its files,
+    which the driver writes itself up to `written` facts. When updates have touched more than `constants` constants, the
+    driver forgets all of them: their texts are in files.
     """
 
     relation: int = 20_000
@@ -39,6 +40,14 @@ class Capacity:
         Tasks do that better; a change is followed with more facts, because there are many more that it does not touch.
         """
         return self.facts * 2 // 5
+
+    def followed(self, size: int) -> int:
+        """Up to how many facts come to a relation that has `size` facts in an update that the driver follows.
+
+        Four times `change` where they are at most a quarter of the relation: most of it is not touched then, and
+        deriving the stages above it anew goes through all of it (docs/scaling.md, "Small and large updates").
+        """
+        return max(self.change, min(4 * self.change, size // 4))
 
     @staticmethod
     def of(spark: SparkSession) -> Capacity:
