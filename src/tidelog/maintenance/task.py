@@ -116,7 +116,10 @@ class Task(Generic[F]):
         self.cut_off(driving)
 
     def _of(self, changes: Mapping[str, F], relations: Set[str]) -> F:
-        found = [facts for name, facts in changes.items() if name in relations]
+        if len(relations) < len(changes):  # of the many that an update has changed, a stage reads a few
+            found = [changes[name] for name in sorted(relations) if name in changes]
+        else:
+            found = [facts for name, facts in changes.items() if name in relations]
         if not found:
             return self.store.nothing()
         return found[0] if len(found) == 1 else self.store.union(found, disjoint=True)

@@ -47,3 +47,31 @@ def test_a_change_keeps_its_facts_after_rows_have_moved():
     engine.apply(delete={"e": [(number,) for number in range(4_500)]})
     engine.apply(insert={"e": [(number,) for number in range(9_000, 9_500)]})
     assert sorted(change.inserted["p"]) == [(number,) for number in range(5_000)]
+
+
+class Counted(list):
+    """A list that counts how often one of its items is looked at."""
+
+    looks = 0
+
+    def __iter__(self):
+        for item in super().__iter__():
+            self.looks += 1
+            yield item
+
+
+def test_stages_of_a_chain_do_not_look_at_all_relations_that_were_touched():
+    """Four times as many rules cost four times as many looks, not sixteen times."""
+    looks = []
+    for rules in (50, 200):
+        engine = Engine("\n".join(f"r{number + 1}(x) :- r{number}(x)." for number in range(rules)), strategy="dred")
+        catalogue = engine._backend.store.catalogue
+        catalogue._opened = opened = Counted()
+        for relation in catalogue.relations.values():
+            relation._opened = opened
+        engine.apply(insert={"r0": [(1,), (2,)]})
+        change = engine.apply(delete={"r0": [(1,)]})
+        assert len(change.deleted) == rules + 1
+        assert list(engine[f"r{rules}"]) == [(2,)]
+        looks.append(opened.looks)
+    assert 0 < looks[1] <= 5 * looks[0]

@@ -48,7 +48,7 @@ class Arrays:
         self.name, self.arity, self._workers = name, arity, workers
         self._opened, self.latch = opened, latch or RLock()
         self._pause = pause or Pause(self.latch)
-        self._is_open = self._is_torn = False
+        self.is_open = self._is_torn = False
         self.epoch = self._settled = self._roomy_until = 0
         self._counters = np.zeros(relation_kernels.COUNTERS, np.int64)
         self.rows = np.empty((LEAST_ROWS, max(arity, 1)), np.int32)
@@ -220,10 +220,10 @@ class Arrays:
         return index.roomier(more, rows, self._pause, self._workers)
 
     def _reserve_journal(self, more: int) -> None:
-        if not self._is_open:  # nothing is stored or marked without coming by here
+        if not self.is_open:  # nothing is stored or marked without coming by here
             if self._opened is not None:
                 self._opened.append(self)  # before the flag: an interrupt in between leaves it listed
-            self._is_open = True
+            self.is_open = True
         needed = int(self._counters[relation_kernels.JOURNALLED]) + more
         if needed > len(self._journal):
             self._journal = grown(self._journal, capacity_for(needed, len(self._journal)), workers=self._workers)

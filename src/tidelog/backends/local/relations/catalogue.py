@@ -66,6 +66,9 @@ class Catalogue:
 
     def opened(self, relations: Set[str]) -> list[str]:
         """Those of the relations of which the transaction may have stored or marked facts, in the order of names."""
+        if len(relations) < len(self._opened):  # a stage asks for its own, and there may be thousands of stages
+            found = (self.relations.get(name) for name in relations)
+            return sorted(relation.name for relation in found if relation is not None and relation.is_open)
         return sorted({relation.name for relation in self._opened if relation.name in relations})
 
     def has_touched(self, relations: Set[str]) -> bool:

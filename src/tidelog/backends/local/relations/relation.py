@@ -253,7 +253,7 @@ class Relation(Arrays):
                 self.tidy()
             self._settled, _, alive = self._counters.tolist()
             self._has_bare_rows = self._settled != alive
-            self._is_open = False
+            self.is_open = False
             return is_untidy and not tidies
 
     @property
@@ -275,7 +275,7 @@ class Relation(Arrays):
         self._settle(_PREVIOUS, -1)
         self._settled = self.count
         self._has_bare_rows = self.count != self.alive
-        self._is_open = False
+        self.is_open = False
 
     def bring_back(self) -> None:
         """What is OLD is NOW again, without marks that a strategy has left; the transaction goes on."""
