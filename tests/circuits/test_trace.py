@@ -1,10 +1,14 @@
 """Traces: what a stream has added up to, by round."""
 
 import random
+import sys
+from collections.abc import Callable
+from types import FrameType
 
 import numpy as np
 import pytest
 
+from tidelog.circuits import trace as trace_module
 from tidelog.circuits.trace import Trace
 
 
@@ -28,3 +32,48 @@ def test_weights_are_summed_up_by_round(arity: int):
         total, nothing = trace.sums(np.array(asked, np.int32))
         assert total.tolist() == [sum(known.get(row, {}).values()) for row in asked]
         assert not nothing.any()
+
+
+def _interrupted(work: Callable[[], object], at: int) -> bool:
+    """Do some work, with an interrupt at the n-th bytecode of the trace's own code; whether it came to that."""
+    left = at
+
+    def look(frame: FrameType, event: str, _: object) -> Callable[..., object] | None:
+        nonlocal left
+        if frame.f_code.co_filename != trace_module.__file__:
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        left -= event == "opcode"
+        if left < 0:
+            sys.settrace(None)
+            raise KeyboardInterrupt
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        work()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        sys.settrace(before)
+    return False
+
+
+@pytest.mark.parametrize("is_empty", [False, True])
+def test_an_interrupt_leaves_a_trace_of_which_kernels_know_every_index(is_empty: bool):
+    """An index that was made and not told to the kernels did not get later rows, or could not be asked any more."""
+    rows = np.array([(at, at % 7) for at in range(300)], np.int32)
+    ones, first, at, goes_on = np.ones(300, np.int64), 0 if is_empty else 100, 0, True
+    while goes_on:
+        trace = Trace(2)
+        trace.add(rows[:first], ones[:first])
+        goes_on = _interrupted(lambda: (trace.index((1,)), trace._reserve(200)), at)  # noqa: B023
+        assert len(trace.table) == len(trace.weights) == len(trace._is_touched)
+        trace.append(rows[first:200], ones[first:200], 0)
+        trace.add(rows[100:], ones[100:])
+        places, _ = trace.find(rows[:7, 1:], (1,))
+        assert sorted(trace.table[places, 0].tolist()) == list(range(300))
+        assert trace.sums(rows)[0].tolist() == [1] * 100 + [2] * 100 + [1] * 100
+        at += 1
+    assert at > 50

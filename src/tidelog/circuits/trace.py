@@ -98,27 +98,32 @@ class Trace:
         """Make room for some more rows."""
         if more > self._room:
             needed, present = len(self) + more, len(self.weights)
+            table, weights, is_touched = self.table, self.weights, self._is_touched
             if needed > present:
                 capacity = max(capacity_for(max(needed, _LEAST), present), 2 * needed)  # the next round brings more
-                self.table, self.weights = grown(self.table, capacity), grown(self.weights, capacity)
-                self._is_touched = grown(self._is_touched, capacity, zeroed=True)
-            self._indexes = {at: index.roomier(more, self.table) for at, index in self._indexes.items()}
-            self._point()
+                table, weights = grown(table, capacity), grown(weights, capacity)
+                is_touched = grown(is_touched, capacity, zeroed=True)
+            indexes = {at: index.roomier(more, table) for at, index in self._indexes.items()}
+            self._swap(indexes, table=table, weights=weights, _is_touched=is_touched)
         self._room -= more
 
-    def _point(self) -> None:
-        """Tell the kernels where the indexes are, the leading one first, and for how many rows there is room."""
-        indexes = sorted(self._indexes.values(), key=lambda index: index.columns != self._leading)
-        self._addresses = {index.columns: int(index.head.ctypes.data) for index in indexes}
-        self._heads = np.array(list(self._addresses.values()), np.int64)
-        self._room = min([len(self.weights) - len(self), *(index.spare for index in indexes)])
+    def _swap(self, indexes: dict[tuple[int, ...], Index], **arrays: Array) -> None:
+        """Put arrays and indexes in the place of others, and tell the kernels where they are, the leading one first.
+
+        It is one step: what an interrupt leaves goes on being used, and kernels check no bounds.
+        """
+        ordered = sorted(indexes.values(), key=lambda index: index.columns != self._leading)
+        addresses = {index.columns: int(index.head.ctypes.data) for index in ordered}
+        heads = np.array(list(addresses.values()), np.int64)
+        present = len(arrays.get("weights", self.weights))
+        room = min([present - len(self), *(index.spare for index in ordered)])
+        self.__dict__.update(arrays, _indexes=indexes, _addresses=addresses, _heads=heads, _room=room)
 
     def index(self, columns: tuple[int, ...]) -> int:
         """The address of the index on some columns, which is made if there is none."""
-        known = self._indexes.get(columns)
-        if known is None:
-            known = self._indexes[columns] = Index(columns, self.table, len(self), len(self.weights))
-            self._point()
+        if columns not in self._indexes:
+            made = Index(columns, self.table, len(self), len(self.weights))
+            self._swap({**self._indexes, columns: made})
         return self._addresses[columns]
 
     def _add_exactly(self, pieces: Sequence[Piece], numbers: Array, done: int) -> Array:
