@@ -5,6 +5,7 @@ import statistics
 import threading
 from collections import Counter
 
+import numpy as np
 import pyarrow.compute as pc
 import pytest
 
@@ -180,6 +181,22 @@ def test_a_row_waits_once_for_each_later_round():
         distinct.step([-row if number == 0 else distinct.nothing()], number)
         noted.append(sum(len(one.given[1]) for one in distinct.later.get(rounds[-1], ())))
     assert noted == [1] * (len(rounds) - 1) + [0]
+
+
+@pytest.mark.parametrize("weight", [2**62, 2**63 - 1])
+def test_weights_of_several_rounds_that_leave_64_bits_together_do_not_turn_a_row_away(weight):
+    """Their sum was below zero: a row was taken back in the round in which it came once more."""
+    circuit = Circuit(Limits(rounds=50))
+    start, edge = circuit.input("start", 1), circuit.input("edge", 2)
+    circuit.output("x", circuit.fixpoint(1, lambda x: start + x.join(edge, on=[(0, 0)]).select(2)))
+    change = circuit.change("start", [(1,), (2,)])
+    heavy = ZSet(circuit.dictionary, change.rows, np.array([1, weight]))
+    edges = ZSet(circuit.dictionary, circuit.change("edge", [(1, 2)]).rows, np.array([2**62]))
+    assert circuit.push(start=heavy, edge=edges)["x"].to_dict() == {(1,): 1, (2,): 1}
+    assert circuit.push(start=-circuit.change("start", [(1,)]))["x"].to_dict() == {(1,): -1}
+    assert circuit.push(start=-ZSet(circuit.dictionary, change.rows[1:], np.array([weight])))["x"].to_dict() == {
+        (2,): -1
+    }
 
 
 def test_two_threads_take_turns():

@@ -195,7 +195,27 @@ class Distinct(Keeping):
             places, new.table, new.weights, new.index(leading), old.table, old.weights,
             old.index(leading) if len(old) else 0, number, rows, differences,
         )  # fmt: skip
+        if found < 0:
+            return self._exactly(new.rows(places), number)
         return ZSet(self.dictionary, rows[:found], differences[:found], SUMMED)
+
+    def _exactly(self, rows: Array, number: int) -> ZSet:
+        """As the kernel does, where weights are large: in whole numbers without a bound."""
+        sums = [[0, 0, 0, 0] for _ in rows]
+        for kept, trace in enumerate((self.old[0], self.new[0])):
+            found, at = trace.find(rows, tuple(range(self.arity)))
+            for row, met, weight in zip(at.tolist(), trace.rounds(found).tolist(), trace.weights[found].tolist()):
+                if met <= number:
+                    sums[row][2 * kept + (met == number)] += weight
+        differences = np.array(
+            [
+                (before + there + added + fresh > 0) - (before + there > 0) - ((before + added > 0) - (before > 0))
+                for before, there, added, fresh in sums
+            ],
+            np.int64,
+        )
+        chosen = np.flatnonzero(differences)
+        return ZSet(self.dictionary, rows[chosen], differences[chosen], SUMMED)
 
     def _look_again(self, touched: Array, number: int) -> None:
         """Rows that the moments before brought in later rounds may change their sign there."""

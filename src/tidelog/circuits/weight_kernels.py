@@ -345,14 +345,17 @@ def change_signs(
     differences: Array,
 ) -> Int:
     """Which of the rows at some places come or go in a round: the difference of signs with and without this moment,
-    up to this round and up to the one before. The old trace has no index if it is empty.
+    up to this round and up to the one before. The old trace has no index if it is empty. How many they are is returned,
+    or -1 if weights of several rounds together may leave 64 bits.
     """
     last, found = table.shape[1] - 1, 0
     for i in range(places.shape[0]):
         before, there, added, fresh = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
+        heavy = 0.0
         place = end = np.int64(places[i])
         while True:
             place = np.int64(load32(load64(index, LINKS), place))
+            heavy += abs(np.float64(weights[place]))
             if table[place, last] < number:
                 added += weights[place]
             elif table[place, last] == number:
@@ -364,12 +367,15 @@ def change_signs(
             place = end = find_leading(old_index, rows, last + 1, given, last + 1, end)
             while place != -1:
                 place = np.int64(load32(load64(old_index, LINKS), place))
+                heavy += abs(np.float64(old_weights[place]))
                 if old[place, last] < number:
                     before += old_weights[place]
                 elif old[place, last] == number:
                     there += old_weights[place]
                 if place == end:
                     break
+        if heavy >= _SURE:
+            return np.int64(-1)
         now = np.int64(before + there + added + fresh > 0) - np.int64(before + there > 0)
         difference = now - (np.int64(before + added > 0) - np.int64(before > 0))
         if difference != 0:
