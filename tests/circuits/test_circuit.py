@@ -156,6 +156,49 @@ def test_a_state_that_is_opened_after_an_interrupt_forgets_the_totals_of_that_mo
     assert circuit.push(m=[(4,)])["count"].to_dict() == {(1,): -1, (2,): 1}
 
 
+def test_a_circuit_that_an_interrupt_left_half_changed_is_not_saved(monkeypatch, tmp_path):
+    """It took the place of the last good state: opened again, a join had only one of its sides."""
+    circuit = paths()
+    circuit.push(edge=[(1, 2)])
+    circuit.save(tmp_path / "state")
+    before = sorted((tmp_path / "state").iterdir())
+    monkeypatch.setattr(circuit.wires[-1].operator, "commit", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        circuit.push(edge=[(2, 3)])
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="E876"):
+        circuit.save(tmp_path / "state")
+    assert sorted((tmp_path / "state").iterdir()) == before
+    assert len(circuit.open(tmp_path / "state").push(edge=[(2, 3)])["path"]) == 2
+
+
+def test_an_interrupt_while_a_state_is_opened_is_not_passed_over(monkeypatch, tmp_path):
+    """Some operators had the state that was opened, and others the one before."""
+    circuit = paths()
+    circuit.push(edge=[(1, 2)])
+    paths().save(tmp_path / "state")
+    monkeypatch.setattr(circuit.wires[-1].operator, "load", lambda _: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        circuit.open(tmp_path / "state")
+    monkeypatch.undo()
+    with pytest.raises(UsageError, match="E876"):
+        circuit.push(edge=[(2, 3)])
+    assert circuit.open(tmp_path / "state").push(edge=[(2, 3)])["path"].to_dict() == {(2, 3): 1}
+
+
+def test_an_interrupt_while_a_push_is_undone_leaves_nothing_of_it(monkeypatch):
+    """What operators had taken in of the push met the next one."""
+    circuit = Circuit()
+    a, b = circuit.input("a", 1), circuit.input("b", 1)
+    circuit.output("both", a.join(b, on=[(0, 0)]))
+    circuit.output("sum", a.aggregate("sum"))
+    monkeypatch.setattr(a.operator, "undo", lambda: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        circuit.push(a=[("no number",), (1,)])
+    monkeypatch.undo()
+    assert circuit.push(b=[(1,)])["both"].to_dict() == {}
+
+
 def test_a_join_without_pairs_has_the_columns_that_its_reader_selects():
     """An empty change had all columns of the join."""
     circuit = Circuit()

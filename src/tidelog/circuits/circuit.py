@@ -171,7 +171,8 @@ class Circuit:
         self.outputs: dict[str, Wire] = {}
         self.moment = 0
         """How many changes have been pushed."""
-        self._is_broken = False
+        self._is_broken = self._is_open = False
+        """Whether a moment is half committed, and whether one has left something that is to be forgotten."""
         self._turn = RLock()
 
     def input(self, name: str, arity: int) -> Wire:
@@ -226,10 +227,9 @@ class Circuit:
             return self._pushed(changes)
 
     def _pushed(self, changes: Mapping[str, object]) -> Mapping[str, ZSet]:
-        if self._is_broken:
-            raise UsageError.of(
-                "E876", "an interrupt left the circuit half changed", remedy="open its last saved state"
-            )
+        self._refuse_if_broken()
+        if self._is_open:
+            self._undo()
         self.budget = Budget(self.limits)
         given = {name: self._given_change(name, change) for name, change in changes.items()}
         for name, wire in self.inputs.items():
@@ -237,6 +237,7 @@ class Circuit:
             wire.operator.given = given.get(name)
         committed: list[Operator] = []
         found: dict[int, ZSet] = {}
+        self._is_open = True
         try:
             for wire in self.wires:
                 self.budget.ask_time()
@@ -254,14 +255,24 @@ class Circuit:
                 for operator in committed:
                     operator.take_back()
                 self._is_broken = False
-            for wire in self.wires:
-                wire.operator.undo()
+            self._undo()
             raise
         for wire in self.wires:
             wire.operator.finish()
-        self.moment += 1
-        self._is_broken = False
+        self.__dict__.update(moment=self.moment + 1, _is_broken=False, _is_open=False)
         return {name: found[id(wire)] for name, wire in self.outputs.items()}
+
+    def _undo(self) -> None:
+        """Forget what a moment that failed has left; if an interrupt stops this, the next push does it first."""
+        for wire in self.wires:
+            wire.operator.undo()
+        self._is_open = False
+
+    def _refuse_if_broken(self) -> None:
+        if self._is_broken:
+            raise UsageError.of(
+                "E876", "an interrupt left the circuit half changed", remedy="open its last saved state"
+            )
 
     def change(self, name: str, insert: object = (), delete: object = ()) -> ZSet:
         """The change of an input that inserts some rows and deletes others."""
@@ -279,14 +290,19 @@ class Circuit:
         """Write the state of all operators into a folder; what was there is replaced in one step."""
         from tidelog.circuits.saving import save
 
-        save(self, folder)
+        with self._turn:
+            self._refuse_if_broken()
+            save(self, folder)
 
     def open(self, folder: str | PathLike[str]) -> Self:
         """Take over the state that a circuit of the same build has saved."""
         from tidelog.circuits.saving import load
 
-        load(self, folder)
-        self._is_broken = False
+        with self._turn:
+            take_over = load(self, folder)
+            self._is_broken = True  # until all of it is there: an interrupt may fall anywhere
+            take_over()
+            self._is_broken = False
         return self
 
     def draw(self) -> str:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -61,8 +62,8 @@ def save(circuit: Circuit, folder: str | PathLike[str]) -> None:
             (place / f"{before['stem']}{ending}").unlink(missing_ok=True)
 
 
-def load(circuit: Circuit, folder: str | PathLike[str]) -> None:
-    """Read the state."""
+def load(circuit: Circuit, folder: str | PathLike[str]) -> Callable[[], None]:
+    """Read the state; what comes back gives it to the circuit."""
     place = Path(folder)
     names = _names(place)
     if names["circuit"] != mermaid(circuit):
@@ -76,12 +77,16 @@ def load(circuit: Circuit, folder: str | PathLike[str]) -> None:
     dictionary = _numbered(to_table(constants, "constants", 1).columns[0]) if len(constants) else Dictionary()
     with np.load(place / f"{names['stem']}.npz", allow_pickle=False) as states:
         stored = {name: states[name] for name in states.files}
-    circuit.dictionary.__dict__.update(dictionary.__dict__)
-    for at, wire in enumerate(circuit.wires):
-        mine = {name.partition(":")[2]: array for name, array in stored.items() if name.startswith(f"{at}:")}
-        wire.operator.undo()  # an interrupt may have left something of its moment
-        wire.operator.load(mine)
-    circuit.moment = names["moment"]
+
+    def take_over() -> None:
+        circuit.dictionary.__dict__.update(dictionary.__dict__)
+        for at, wire in enumerate(circuit.wires):
+            mine = {name.partition(":")[2]: array for name, array in stored.items() if name.startswith(f"{at}:")}
+            wire.operator.undo()  # an interrupt may have left something of its moment
+            wire.operator.load(mine)
+        circuit.moment = names["moment"]
+
+    return take_over
 
 
 def _numbered(constants: pa.Array | pa.ChunkedArray) -> Dictionary:
