@@ -1,13 +1,18 @@
 """The algebra of circuits: groups, linearity, inverses, and incremental = D . lift . I for every operator."""
 
 import random
+import sys
 
+import numpy as np
 import pyarrow.compute as pc
 import pytest
 
 from tests.circuits.streams import VALUES, total, zset
+from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.circuits import Circuit, ZSet
 from tidelog.circuits.groups import FUNCTIONS
+from tidelog.circuits.operators import Where
+from tidelog.circuits.zset import LOOSE, SUMMED
 from tidelog.errors import UsageError
 
 SEEDS = range(25)
@@ -217,3 +222,56 @@ def test_the_chain_rule():
     for _ in range(12):
         found = circuit.push(a=zset(circuit, rng, 2))
         assert found["each"] == found["both"]
+
+
+@pytest.mark.parametrize("read", [lambda one: one, lambda one: -one, lambda one: where_two(one)])
+@pytest.mark.parametrize("state", [LOOSE, SUMMED])
+def test_a_z_set_is_whole_for_a_thread_that_reads_it_while_another_adds_it_up(read, state):
+    """Rows of before were taken for those that had been added up, or put in order, since."""
+    words = Dictionary()
+    numbers = words.encode(list(range(6)))
+    rows, weights = numbers[[3, 2, 2, 1] if state == LOOSE else [3, 2, 4, 1]].reshape(-1, 1), np.array([1, 2, 3, 4])
+    wanted, at, goes_on = read(ZSet(words, rows, weights, state)).to_dict(), 0, True
+    while goes_on:
+        one = ZSet(words, rows, weights, state)
+        (found, held), goes_on = beside(lambda: parts(read(one)), lambda: one.rows, at)  # noqa: B023
+        assert found == sorted(found)
+        assert dict(zip(words.decode(np.array(found)), held)) == {value: weight for (value,), weight in wanted.items()}
+        at += 1
+    assert at > 5
+
+
+def parts(one):
+    """The rows of one column, and their weights."""
+    return one.rows[:, 0].tolist(), one.weights.tolist()
+
+
+def where_two(one):
+    """What `where` makes of a change."""
+    operator = Where(one.dictionary, 1, 0, 2)
+    return operator.step([one], 0)
+
+
+def beside(work, other, at):
+    """Do some work, and another's before the n-th bytecode in modules of circuits; whether it came to that."""
+    left = at
+
+    def look(frame, event, _):
+        nonlocal left
+        if "circuits" not in frame.f_code.co_filename or "tests" in frame.f_code.co_filename:
+            return None
+        frame.f_trace_opcodes, frame.f_trace_lines = True, False
+        left -= event == "opcode"
+        if left == -1:
+            sys.settrace(None)
+            other()
+            sys.settrace(look)
+        return look
+
+    before = sys.gettrace()
+    sys.settrace(look)
+    try:
+        found = work()
+    finally:
+        sys.settrace(before)
+    return found, left < 0

@@ -142,9 +142,9 @@ class Where(Operator):
 
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
         """What changed and has it."""
-        rows, weights = changes[0].given
+        rows, weights, state = changes[0].held
         chosen = np.flatnonzero(rows[:, self._column] == self._number)
-        return changes[0].kept(rows.take(chosen, axis=0), weights[chosen])
+        return ZSet(self.dictionary, rows.take(chosen, axis=0), weights[chosen], min(state, SUMMED))
 
     def load(self, stored: Stored) -> None:  # noqa: ARG002
         """Constants may have other numbers now."""

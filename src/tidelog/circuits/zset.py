@@ -90,18 +90,18 @@ class ZSet:
         return self._held[0]
 
     @property
-    def given(self) -> Piece:
-        """The same as one piece."""
+    def held(self) -> tuple[Array, Array, int]:
+        """The same as one piece, and how much is known of it: in one look, as other threads may settle it meanwhile."""
         pieces, state = self._held
-        if len(pieces) > 1:
-            rows, weights = (np.concatenate([piece[at] for piece in pieces]) for at in (0, 1))
-            self._held = ((rows, weights),), state
-            return rows, weights
-        return pieces[0]
+        if len(pieces) == 1:
+            return *pieces[0], state
+        rows, weights = (np.concatenate([piece[at] for piece in pieces]) for at in (0, 1))
+        return rows, weights, state
 
-    def kept(self, rows: Array, weights: Array) -> ZSet:
-        """Some of the rows that are given: as little, or as much, is known of them."""
-        return ZSet(self.dictionary, rows, weights, min(self._held[1], SUMMED))
+    @property
+    def given(self) -> Piece:
+        """Rows and weights as one piece."""
+        return self.held[:2]
 
     @property
     def parts(self) -> Piece:
@@ -124,8 +124,7 @@ class ZSet:
 
     def _settled(self, wanted: int) -> tuple[Array, Array]:
         """Rows and weights in a state that is good enough."""
-        rows, weights = self.given
-        state = self._held[1]
+        rows, weights, state = self.held
         if state < wanted:
             if state == LOOSE:
                 rows, weights = _summed(rows, weights)
@@ -187,10 +186,10 @@ class ZSet:
         return ZSet.summed(self.dictionary, rows, np.concatenate([self.weights, other.weights]))
 
     def __neg__(self) -> ZSet:
-        rows, weights = self.given
+        rows, weights, state = self.held
         if len(weights) and int(weights.min()) == -(2**63):
             raise too_heavy()
-        return ZSet(self.dictionary, rows, -weights, self._held[1])
+        return ZSet(self.dictionary, rows, -weights, state)
 
     def __sub__(self, other: ZSet) -> ZSet:
         return self + -other
