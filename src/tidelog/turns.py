@@ -36,6 +36,7 @@ class Turns:
         self._undo = undo
         self._lock = RLock()
         self._is_open = self._is_closed = self._is_orphan = self._is_taken = self.is_beside = False
+        self._is_given_back = False
         self._finish: Callable[[], Any] | None = None
         self.settled = 0
         """How many transactions were finished."""
@@ -59,19 +60,20 @@ class Turns:
                 self._is_taken = False  # if an interrupt prevents it, dear readers stay beside until the next turn
 
     def close(self, work: Callable[[], None]) -> None:
-        """Do the last work; every later call is refused, but closing again is not."""
-        if self._is_closed:
-            return
+        """Do the last work; every later call is refused, but closing again is not: it does what was left undone."""
 
         def last() -> None:
-            try:
-                self._is_closed = True  # before readers could see what is given back
-                work()
-            except BaseException:
-                self._is_closed = False
-                raise
+            self._is_closed = True  # whatever becomes of it: readers could see a part, and take it for the whole
+            work()
+            self._is_given_back = True
 
-        self.take(last)
+        if self._is_given_back:
+            return
+        if not self._is_closed:
+            self.take(last)
+            return
+        with self._lock:
+            last()
 
     def transact(self, attempt: Callable[[], Callable[[], T]]) -> T:
         """Within a turn: `attempt` does what can fail or be stopped; what it returns makes it the next version."""

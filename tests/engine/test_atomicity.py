@@ -187,3 +187,23 @@ def test_constants_of_a_failed_update_are_forgotten(strategy: str) -> None:
         twin.apply(insert={"weight": [(3.5, 7)]}, add_rules=f'w{attempt}("new", "gone 0 5") :- node(1).')
         size = max(size, engine._backend.nbytes())
     lives_on(engine, twin)
+
+
+def test_an_engine_whose_closing_was_interrupted_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It had given back its facts, and went on as if there were none."""
+    engine = tl.Engine(RULES)
+    give_back = engine._backend.close
+
+    def interrupted() -> None:
+        give_back()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine._backend, "close", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        engine.close()
+    monkeypatch.undo()
+    for ask in (lambda: list(engine["path"]), lambda: engine.apply(insert={"node": [(9,)]})):
+        with pytest.raises(tl.UsageError, match="E815"):
+            ask()
+    engine.close()
+    engine.close()
