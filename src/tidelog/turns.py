@@ -115,6 +115,7 @@ class Turns:
             try:
                 answer = beside()
             except Exception:
+                self._refuse_if_closed()
                 if self._has_moved_since(settled):
                     continue
                 raise

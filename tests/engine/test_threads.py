@@ -143,3 +143,19 @@ def test_what_is_no_number_of_threads_is_refused(threads):
     """With its own code, or as an argument of a wrong type."""
     with pytest.raises(UsageError, match=r"E842|E816"):
         Engine(CLOSURE, threads=threads)
+
+
+def test_a_reader_beside_whom_the_engine_is_closed_hears_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What he asked for was given back under him, and he heard of a file that nobody knows."""
+    engine = Engine(CLOSURE)
+    engine.apply(insert={"edge": [(1, 2)]})
+
+    def closed_meanwhile(_: str) -> None:
+        closer = threading.Thread(target=engine.close)
+        closer.start()
+        closer.join()
+        raise FileNotFoundError("given back")
+
+    monkeypatch.setattr(engine._backend, "table", closed_meanwhile)
+    with pytest.raises(UsageError, match="E815"):
+        list(engine["path"])
