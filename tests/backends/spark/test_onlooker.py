@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 from tests.backends.spark.engines import BULK, HELD, PAGED, driver, jobs_of
 from tidelog import Engine
 from tidelog.backends.spark.files.segments import Order, Segment, Segments
+from tidelog.backends.spark.large.cold import ColdRelation
+from tidelog.backends.spark.onlooker import Onlooker
 from tidelog.state.log import StateLog
 
 RULES = """
@@ -80,6 +82,22 @@ def test_readers_see_the_last_version_while_an_update_is_held_up(
         assert ("b", "a") in engine["path"]
         assert ("never", "seen") not in engine["path"]
         engine.verify()
+
+
+def test_a_version_that_ends_while_a_reader_begins_to_look_is_not_held() -> None:
+    """It was kept with its files after the commit had forgotten it, until another reader came."""
+    versions: list[dict[str, ColdRelation]] = [{}, {}]
+    asked = [0]
+
+    def relations() -> dict[str, ColdRelation]:
+        asked[0] += 1
+        if asked[0] == 2:  # the writer commits as soon as the reader knows the version
+            onlooker.forget()
+        return versions[0] if asked[0] <= 2 else versions[1]
+
+    onlooker = Onlooker[str](relations, lambda _: "a version")
+    assert onlooker.ask(str.upper) == "A VERSION"
+    assert onlooker._made is None
 
 
 def test_readers_do_not_wait_for_a_save(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -284,10 +284,10 @@ class SparkBackend:
 
     def close(self) -> None:
         """Free every frame that is kept on Spark; the session is left alone."""
-        if self.onlooker is not None:
-            self.onlooker.forget()
         release(self.store.committed.relations, keeping={})
         self.store.committed.relations = {}
+        if self.onlooker is not None:
+            self.onlooker.forget()
         self.store.forget()
         self.store.constants.close()
 

@@ -36,8 +36,9 @@ class Onlooker(Generic[B]):
         with self._lock:
             current, made = self._relations(), self._made
             if made is None or made[0] is not current:
-                made = current, self._made_of(current)
-                self._made = made if self._relations() is current else None
+                self._made = made = current, self._made_of(current)
+                if self._relations() is not current:  # asked last: a version that ends from here on is forgotten
+                    self._made = None
             try:
                 return question(made[1])
             except BaseException:  # an interrupt may fall anywhere: nothing half brought is relied on
