@@ -21,6 +21,10 @@ from tidelog.backends.local.relations.parts import link_rows
 from tidelog.backends.local.relations.room import grown
 from tidelog.backends.local.relations.steps import full, never, ranges
 
+_LINKED = 1 << 13
+"""How many rows are linked in a step while an index is built. Where keys are few, the slots for one step, 128 KB, are
+all that is touched: in fresh memory, 100,000 rows with 31 keys take 0.5 ms, and 1.3 with slots for a key per row."""
+
 
 class Index:
     """One index; `rows` are always the rows of its relation."""
@@ -40,14 +44,16 @@ class Index:
         self.head[hashing.WIDTH] = len(columns)
         self.head[hashing.COLUMNS :] = columns
         self.links = np.empty(capacity, np.int32)
-        self.slots = _empty_slots(count, pause)
+        self.slots = _empty_slots(min(count, _LINKED), pause)
         self._point()
-        crew = workers.of(count)
-        for start, stop in ranges(count, workers=crew):
-            link_rows(crew, np.array([self.head.ctypes.data], np.int64), rows, start, stop)
+        crew, heads = workers.of(count), np.array([self.head.ctypes.data], np.int64)
+        for start, stop in ranges(count, _LINKED, crew):
+            if self.spare < stop - start:  # as many keys will come as have come, and a step can bring a key with a row
+                self._rehash(max(self.keys * count // max(start, 1), self.keys + stop - start), rows, pause)
+            link_rows(crew, heads, rows, start, stop)
             pause()
         if _table_size(self.keys * 9 // 8) < len(self.slots):
-            self._rehash(self.keys * 9 // 8, rows, pause)  # there was room for as many keys as rows
+            self._rehash(self.keys * 9 // 8, rows, pause)  # there was room for more keys than have come
 
     @property
     def keys(self) -> int:
