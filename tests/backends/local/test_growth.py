@@ -7,8 +7,15 @@ would hold all of them at the end.
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from tidelog.backends.local.joins.row_lookups import matching
+from tidelog.backends.local.relations import arrays, index
+from tidelog.backends.local.relations.relation import Relation
 from tidelog.engine import Engine
+from tidelog.planning.views import NOW, Mark, View
+
+FRESH = View(outside=Mark.NOW)
 
 
 def test_distinct_facts_passing_through_leave_no_trace():
@@ -75,3 +82,47 @@ def test_stages_of_a_chain_do_not_look_at_all_relations_that_were_touched():
         assert list(engine[f"r{rules}"]) == [(2,)]
         looks.append(opened.looks)
     assert 0 < looks[1] <= 5 * looks[0]
+
+
+@pytest.mark.parametrize("begins_with", ["few keys", "many keys"])
+def test_an_index_has_room_for_keys_however_late_they_come(begins_with):
+    """Slots are made for as many keys as the first rows let expect; the rest may be all alike, or all different."""
+    same, distinct = np.full(30_000, 7, np.int32), np.arange(100, 60_100, 2, dtype=np.int32)
+    keys = np.concatenate([same, distinct] if begins_with == "few keys" else [distinct, same])
+    relation = Relation("r", 2)
+    relation.store(np.column_stack([keys, np.arange(len(keys), dtype=np.int32)]), FRESH, Mark.NOW)
+    assert relation.index((0,)).keys == 30_001
+    assert len(matching(relation, (0,), np.array([7]), NOW)) == 30_000
+    assert all(len(matching(relation, (0,), np.array([key]), NOW)) == 1 for key in distinct[::997].tolist())
+
+
+def test_few_keys_take_few_slots_while_an_index_is_built(monkeypatch):
+    """A slot for every row would be cleared and touched for nothing, which takes longer than to link the rows."""
+    made, full = [], index.full
+    monkeypatch.setattr(index, "full", lambda size, *rest: made.append(size) or full(size, *rest))
+    rows = np.column_stack([np.arange(100_000) % 5, np.arange(100_000)]).astype(np.int32)
+    assert index.Index((0,), rows, len(rows), len(rows)).keys == 5
+    assert max(made) < len(rows)
+
+
+def test_a_first_load_in_parts_fills_its_table_once(monkeypatch):
+    """How many rows come is known before the first part is stored; a table that grows is filled again."""
+    counts, filled = [], arrays.filled
+    monkeypatch.setattr(arrays, "filled", lambda rows, count, *rest: counts.append(count) or filled(rows, count, *rest))
+    engine = Engine()
+    engine.apply(insert={"e": np.column_stack([np.arange(140_000), np.arange(140_000)])})
+    assert len(engine["e"]) == 140_000
+    assert set(counts) == {0}
+
+
+def test_the_journal_has_no_room_for_rows_that_are_in_it():
+    """A row is listed once in a transaction, however often its marks change."""
+    relation = Relation("r", 1)
+    rows = relation.store(np.arange(1_000, dtype=np.int32)[:, None], FRESH, Mark.NOW)
+    room = len(relation._journal)
+    for _ in range(5):
+        relation.mark(rows, Mark.DELTA, Mark.DELTA)
+        relation.restrict(rows, NOW, Mark.DELTA)
+        relation.store(relation.rows[: relation.count], NOW, Mark.CANDIDATE)
+    assert len(relation._journal) == room
+    assert relation.journalled == 1_000

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.backend import Flags, Given
-from tidelog.backends.local import beside
+from tidelog.backends.local import beside, incoming
 from tidelog.backends.local.bits.way import Way, computing
 from tidelog.backends.local.fact_tables import LiveTable, LocalTable
 from tidelog.backends.local.joins import row_lookups
@@ -103,6 +103,7 @@ class LocalBackend:
         """Facts from any source, checked and encoded; the budget is asked after each table is stored."""
         row = 1
         for part in to_parts(source, relation, arity, self.ask):
+            incoming.expect(relation, self.store.catalogue, part.arity, len(part))
             for few in as_declared(part, types, relation, row).parts(_PART):
                 yield self.encoded(few)
                 self.ask_arriving()  # the table is stored now
@@ -135,9 +136,8 @@ class LocalBackend:
             return 0
         hits, looked_at = 0, 0
         for part in _sample(columns):
-            table = self._known(part)
-            known = np.ascontiguousarray(table[np.all(table >= 0, axis=1)])
-            hits += len(found.find_beside(with_columns(known), view))
+            known = (table := self._known(part))[np.all(table >= 0, axis=1)]
+            hits += len(found.find_beside(with_columns(np.ascontiguousarray(known)), view))
             looked_at += len(part)
         return hits * len(columns) // max(looked_at, 1)
 

@@ -16,7 +16,8 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.catalogue import Catalogue
 from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.local.relations.relation import Relation
-from tidelog.backends.local.relations.steps import joined
+from tidelog.backends.local.relations.room import MEDIUM
+from tidelog.backends.local.relations.steps import STEP, joined
 from tidelog.planning.views import ANY, NO_MARKS, OLD, Mark, View
 
 _NO_CANDIDATE, _OLD_NO_CANDIDATE = View(outside=Mark.CANDIDATE), View(Mark.OLD, Mark.CANDIDATE)
@@ -32,6 +33,14 @@ def interned(name: str, catalogue: Catalogue, tables: Iterable[Array]) -> LocalF
         home = catalogue.relation(name, table.shape[1])
         some += _candidates(home, table, _NO_CANDIDATE, catalogue)
     return LocalFacts({} if home is None else {name: _uncovered(home, some, catalogue)})
+
+
+def expect(name: str, catalogue: Catalogue, arity: int, rows: int) -> None:
+    """Make room for rows that come in several tables, if they are the first ones: others may be there already."""
+    if rows > STEP:
+        home = catalogue.relation(name, arity)
+        if not home.count:
+            home.expect(min(rows, MEDIUM))
 
 
 def found(relation: Relation, table: Array, catalogue: Catalogue) -> LocalFacts:

@@ -219,13 +219,14 @@ class Arrays:
     def _roomier(self, index: Index, more: int, rows: Array) -> Index:
         return index.roomier(more, rows, self._pause, self._workers)
 
-    def _reserve_journal(self, more: int) -> None:
+    def _reserve_journal(self, more: int, stored: int = 0) -> None:
+        """Make room for `more` new rows, and for changes of `stored` ones, each of which is listed once at most."""
         if not self.is_open:  # nothing is stored or marked without coming by here
             if self._opened is not None:
                 self._opened.append(self)  # before the flag: an interrupt in between leaves it listed
             self.is_open = True
-        needed = int(self._counters[relation_kernels.JOURNALLED]) + more
-        if needed > len(self._journal):
+        needed = int(self._counters[relation_kernels.JOURNALLED]) + stored + more
+        if needed > len(self._journal) and (needed := min(needed, self.count + more)) > len(self._journal):
             self._journal = grown(self._journal, capacity_for(needed, len(self._journal)), workers=self._workers)
 
     def _swap(self, **arrays: object) -> None:
@@ -234,5 +235,7 @@ class Arrays:
         `dict.update` runs no Python code of ours, so that no interrupt can fall into it.
         """
         indexes: dict[tuple[int, ...], Index] = arrays.get("_indexes", self._indexes)  # type: ignore[assignment]
-        heads = np.array([index.head.ctypes.data for index in indexes.values()], np.int64)
+        heads = self._heads
+        if indexes is not self._indexes:
+            heads = np.array([index.head.ctypes.data for index in indexes.values()], np.int64)
         self.__dict__.update(arrays, _heads=heads, epoch=self.epoch + 1, _roomy_until=0)

@@ -70,7 +70,7 @@ class Relation(Arrays):
         size, outside, added = len(table), int(view.outside), int(add)
         if view.inside:
             slots = self.slots  # before there is room in the journal: what has arrived may be let pass here
-            self._reserve_journal(size)
+            self._reserve_journal(0, size)
             if outside & added and self._workers.takes(size):
                 return self._by_parts(table, view.care, view.want, added)
             return self._found(table, view, slots, self._ahead, added)
@@ -142,7 +142,7 @@ class Relation(Arrays):
         if not view.want:
             self._reserve(room)
         slots = self.slots
-        self._reserve_journal(given + room)
+        self._reserve_journal(0 if view.want else room, given + room if view.want else given)
         self._has_bare_rows |= baring
         return self.rows, self.marks, slots, self._heads, self._counters, self._journal, self._ahead
 
@@ -177,7 +177,7 @@ class Relation(Arrays):
                 return self._restricted(chosen, view)
             return joined([self.restrict(some, view, add) for some in pieces(chosen, self._pause)], self._pause)
         if add:
-            self._reserve_journal(len(chosen))
+            self._reserve_journal(0, len(chosen))
         found = np.empty(len(chosen), np.int32)
         hits = relation_kernels.collect_rows(
             chosen, self.marks, self._counters, self._journal, view.care, view.want, int(add), found
@@ -236,7 +236,7 @@ class Relation(Arrays):
     def mark(self, chosen: Array, add: Mark, remove: Mark) -> None:
         """Give and take marks."""
         self._has_bare_rows |= bool(int(remove) & _PRESENT) and not int(add) & _NOW
-        self._reserve_journal(len(chosen))
+        self._reserve_journal(0, len(chosen))
         relation_kernels.mark_rows(chosen, self.marks, self._counters, self._journal, int(add), int(remove))
 
     def unmark(self) -> None:
