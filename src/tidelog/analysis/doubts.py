@@ -45,6 +45,8 @@ def single_variables(rules: Iterable[Rule]) -> Iterator[Problem]:
         if rule.place is None:
             continue
         counts = occurrences(rule)
+        if 1 not in counts.values():
+            continue
         found = (variable for part in (rule.head, *rule.body) for variable in variables(part))
         for variable in found:
             if counts[variable.name] == 1 and not variable.name.startswith("_"):

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 
 from tidelog.analysis.components import components, relations_read
 from tidelog.analysis.computed import is_partial
-from tidelog.language.terms import Aggregate, Atom, Call, Comparison, Literal, Negation, Rule, Term
+from tidelog.language.terms import Aggregate, Atom, Call, Comparison, Negation, Rule
 from tidelog.maintenance.schedule import Schedule
 from tidelog.planning.lowered import LoweredRule, Stage
 from tidelog.planning.lowering import lowered_rules
@@ -46,19 +46,17 @@ def turned(
 
 def _has_companions(rule: Rule) -> bool:
     """Whether rules of ours stand beside a rule: for its aggregates, or for its instances without a value."""
-    return (
-        any(isinstance(literal, Aggregate) for literal in rule.body)
-        or any(isinstance(one, Comparison) and is_partial(one.op, one.left, one.right) for one in rule.body)
-        or any(isinstance(term, Call) for literal in (rule.head, *rule.body) for term in _terms(literal))
-    )
-
-
-def _terms(literal: Literal) -> Sequence[Term]:
-    match literal:
-        case Atom(terms=terms) | Negation(atom=Atom(terms=terms)):
-            return terms
-        case _:
-            return ()
+    for literal in (rule.head, *rule.body):
+        match literal:
+            case Atom(terms=terms) | Negation(atom=Atom(terms=terms)):
+                if Call in map(type, terms):
+                    return True
+            case Comparison(op=op, left=left, right=right):
+                if is_partial(op, left, right):
+                    return True
+            case Aggregate():
+                return True
+    return False
 
 
 def _replaced(

@@ -17,6 +17,8 @@ from tidelog.planning.lowered import LoweredRule
 
 def apart_groups(rule: LoweredRule, known: Collection[Variable]) -> list[frozenset[int]]:
     """The positions of the literals of each group that shares no variable with the known ones, in order."""
+    if _are_together(rule, known):
+        return []
     found: list[tuple[set[Variable], set[int]]] = []
     for position, literal in enumerate(rule.body):
         mine, places = set(variables(literal)), {position}
@@ -33,3 +35,14 @@ def apart_groups(rule: LoweredRule, known: Collection[Variable]) -> list[frozens
     groups = [frozenset(places) for mine, places in found if mine.isdisjoint(known)]
     binding = [group for group in groups if not all(isinstance(rule.body[at], Negation) for at in group)]
     return sorted(binding, key=min)
+
+
+def _are_together(rule: LoweredRule, known: Collection[Variable]) -> bool:
+    """Whether every literal leads back to the known variables by those before it, as in most rules."""
+    met = set(known)
+    for literal in rule.body:
+        mine = set(variables(literal))
+        if mine and mine.isdisjoint(met):
+            return False
+        met |= mine
+    return True

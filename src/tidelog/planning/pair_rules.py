@@ -16,7 +16,6 @@ Never     : no constants, no arithmetic, no order: such stages stay with joins.
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, field
 
 from tidelog.language.terms import Atom, Comparison, Negation, Term, Variable, variables
@@ -86,8 +85,8 @@ class _Reading:
 
     def __init__(self, rule: LoweredRule, own: frozenset[str]) -> None:
         self._rule, self._own = rule, own
-        self._places: dict[Variable, int] = {}
-        self._uses = Counter(variable for literal in rule.body for variable in set(variables(literal)))
+        self._places: dict[str, int] = {}
+        """By names of variables, which are looked up faster than variables."""
 
     def read(self) -> PairRule | None:
         """The rule over pairs."""
@@ -97,13 +96,19 @@ class _Reading:
         start, end = terms
         assert isinstance(start, Variable)
         assert isinstance(end, Variable)
-        middle = [one for one, uses in self._uses.items() if uses > 1 and one not in terms]
+        middle, met = set[str](), {start.name, end.name}
+        for literal in self._rule.body:
+            names = {variable.name for variable in variables(literal)}
+            middle |= names & met
+            met |= names
+        middle -= {start.name, end.name}
         if len(middle) > 1:
             return None
-        self._places = {end: Z} | {start: X} | dict.fromkeys(middle, Y)
+        self._places = {end.name: Z, start.name: X} | dict.fromkeys(middle, Y)
         read = PairRule(self._rule, bool(middle), start == end)
-        if not all(self._add(read, literal) for literal in self._rule.body):
-            return None
+        for literal in self._rule.body:
+            if not self._add(read, literal):
+                return None
         has_way = not middle or any(not factor.is_negated for factor in read.factors[FIRST])
         return read if has_way else None
 
@@ -119,7 +124,7 @@ class _Reading:
                 return self._add_atom(read, literal, is_negated=False)
 
     def _add_apart(self, read: PairRule, left: Term, right: Term) -> bool:
-        places = sorted(self._places.get(term, -1) if isinstance(term, Variable) else -1 for term in (left, right))
+        places = sorted(map(self._place, (left, right)))
         if places[0] < 0 or places[0] == places[1]:
             return False
         read.apart.add((places[0], places[1]))
@@ -128,9 +133,9 @@ class _Reading:
     def _add_atom(self, read: PairRule, atom: Atom, *, is_negated: bool) -> bool:
         """Whether an atom fits as a factor or as a condition."""
         terms = atom.terms
-        if not 1 <= len(terms) <= 2 or not all(isinstance(term, Variable) for term in terms):
+        if not 1 <= len(terms) <= 2 or set(map(type, terms)) != {Variable}:
             return False
-        places = [self._places.get(term, -1) for term in terms if isinstance(term, Variable)]
+        places = [self._place(term) for term in terms]
         known = [place for place in places if place >= 0]
         if not known:
             return False
@@ -144,3 +149,7 @@ class _Reading:
         condition = Condition(atom.relation, len(terms), places.index(known[0]), is_loop, is_negated)
         read.conditions[known[0]].append(condition)
         return True
+
+    def _place(self, term: Term) -> int:
+        """Where a variable stands; -1 for one that occurs nowhere else, and for other terms."""
+        return self._places.get(term.name, -1) if isinstance(term, Variable) else -1

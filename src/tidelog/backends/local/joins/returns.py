@@ -22,8 +22,11 @@ def note_returns(plan: Plan, matching: Matching, code: Array, starts: Array) -> 
 
     A plan that was cut short, to see what it would look up, is run as it is.
     """
-    if not plan.steps or len(plan.returns) != len(plan.steps) + 1:
+    steps = len(plan.steps)
+    if not steps or len(plan.returns) != steps + 1:
         return False
+    if plan.returns[steps] == steps - 1 and plan.returns.count(NOWHERE) == steps:
+        return False  # to the last step, as in most plans
     blocks = [len(matching.absent(is_before=one.is_before)) if isinstance(one, Absent) else 1 for one in plan.steps]
     last = [end - 1 for end in accumulate(blocks)]
     if len(starts) != last[-1] + 1:

@@ -143,9 +143,9 @@ def sweep(relay: Relay, driving: Mapping[str, Array], heads: View, passing: Pass
     with bundle.latch, relations[0].latch:
         epochs = None
         while epochs != [one.epoch for one in relations]:
-            epochs = [one.epoch for one in relations]
             given = zip(relations, sizes, rooms)
             lent = tuple([one.lend(size, room, heads, baring=baring) for one, size, room in given])
+            epochs = [one.epoch for one in relations]
             programs = bundle.ready(sum(rooms))  # may make indexes, which are lent with everything else
         order, bounds = relay.ordered(programs.order)
         reached, places = _placed(relations, driving, rooms, bounds)
