@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 
+import numpy as np
 import pytest
 
 import tidelog as tl
@@ -24,6 +25,9 @@ from tidelog.backends.local.relations import relation as relation_module
 from tidelog.maintenance.joining import StandAsideError
 from tidelog.maintenance.versions import NEW_VERSION
 from tidelog.planning.plan import Driver
+from tidelog.planning.views import NO_MARKS, Mark, View
+
+_NOT_NOW = View(outside=Mark.NOW)
 
 
 @pytest.fixture
@@ -211,3 +215,59 @@ def test_nothing_is_stored_where_an_index_is_being_made_and_readers_go_on(work: 
     assert set(seen) == {"read", (False, True)}
     assert is_apart(store, {"q"})
     engine.verify()
+
+
+def test_rows_that_threads_store_together_are_stored_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where every other core is busy, one thread does the work of all of them, and a step is as long as that takes."""
+    monkeypatch.setattr(catalogue, "STORED", 2)
+    monkeypatch.setattr(catalogue, "SHARED_STORED", 6)
+    engine, asked = tl.Engine(threads=2), list[int]()
+    engine.apply(insert={"q": [(0, 0)]})
+    store = engine._backend.store
+    relation, table = store.relations["q"], np.array([(number, number) for number in range(1, 41)], np.int32)
+    with sharing():
+        store.catalogue.pause.begin(lambda: asked.append(relation.count))
+        stored = [len(rows) for rows in store.catalogue.stored(relation, table, _NOT_NOW, Mark.NOW)]
+        store.catalogue.pause.end()
+    assert stored == [6] * 6 + [4]
+    assert asked[-6:] == [7, 13, 19, 25, 31, 37]
+
+
+def test_a_journal_grows_in_steps_in_which_nothing_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows have room for more than the journal has: it is made before they are stored, and may be given up."""
+    monkeypatch.setattr(steps, "COPIED", 5)
+    monkeypatch.setattr(room, "COPIED", 5)
+    monkeypatch.setattr(room, "_SMALL", 4)
+    engine, seen = tl.Engine(), list[bool]()
+    engine.apply(insert={"q": [(number, number) for number in range(40)]})
+    store = engine._backend.store
+    relation = store.relations["q"]
+    relation.room(1000)
+    relation.mark(np.arange(30, dtype=np.int32), Mark.CANDIDATE, NO_MARKS)
+    relation._journal, before = relation.journal.copy(), relation.journal.tolist()
+    store.catalogue.pause.begin(lambda: seen.append(is_apart(store, {"q"})))
+    relation.expect(100)
+    store.catalogue.pause.begin(_raise)
+    with pytest.raises(StandAsideError):
+        relation.expect(10_000)
+    store.catalogue.pause.end()
+    assert len(seen) >= 6
+    assert not any(seen)
+    assert relation.journal.tolist() == before
+    assert relation.journalled + 100 <= len(relation._journal)
+    engine._turns.take(engine._backend.rollback)
+    engine.verify()
+
+
+def test_large_zeros_are_zeros_and_want_of_memory_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come from the system, whose refusal is another error than NumPy's."""
+    monkeypatch.setattr(steps, "_LARGE", 64)
+    for size in (3, 5000):
+        found = steps.zeros((size, 2), np.dtype(np.uint16))
+        assert found.shape == (size, 2)
+        assert not found.any()
+        found[:] = 7
+    with pytest.raises(MemoryError):
+        steps.zeros((1 << 60,), np.dtype(np.uint16))
+    with pytest.raises(MemoryError):
+        steps.untouched((1 << 60,), np.dtype(np.uint16))

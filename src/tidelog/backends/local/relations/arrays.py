@@ -27,7 +27,7 @@ from tidelog.backends.local.relations import relation_kernels, row_table
 from tidelog.backends.local.relations.full_table import filled
 from tidelog.backends.local.relations.index import Index
 from tidelog.backends.local.relations.room import LEAST_ROWS, MEDIUM, capacity_for, empty_table, grown
-from tidelog.backends.local.relations.steps import Pause
+from tidelog.backends.local.relations.steps import Pause, never
 from tidelog.errors import BudgetError
 
 _MOST_ROWS = 2**31 - 1
@@ -161,14 +161,16 @@ class Arrays:
 
     def expect(self, rows: int) -> None:
         """Make room for rows that are about to be stored in steps: a table that grows in each is filled in each."""
-        if not self._has_room(rows):
-            self._reserve(rows)
+        self._reserve(rows)
 
     def _reserve(self, more: int) -> None:
-        """Make room for `more` further rows everywhere."""
+        """Make room for `more` further rows everywhere, in steps."""
         if not self._has_room(more):
             with self._building():
                 self._grow(more)
+        if self.journalled + more > len(self._journal):
+            with self._building():
+                self._reserve_journal(more, pause=self._pause)
         self._reserve_journal(more)
 
     def _has_room(self, more: int) -> bool:
@@ -219,15 +221,15 @@ class Arrays:
     def _roomier(self, index: Index, more: int, rows: Array) -> Index:
         return index.roomier(more, rows, self._pause, self._workers)
 
-    def _reserve_journal(self, more: int, stored: int = 0) -> None:
+    def _reserve_journal(self, more: int, stored: int = 0, pause: Callable[[], None] = never) -> None:
         """Make room for `more` new rows, and for changes of `stored` ones, each of which is listed once at most."""
         if not self.is_open:  # nothing is stored or marked without coming by here
             if self._opened is not None:
                 self._opened.append(self)  # before the flag: an interrupt in between leaves it listed
             self.is_open = True
-        needed = int(self._counters[relation_kernels.JOURNALLED]) + stored + more
+        needed = self.journalled + stored + more
         if needed > len(self._journal) and (needed := min(needed, self.count + more)) > len(self._journal):
-            self._journal = grown(self._journal, capacity_for(needed, len(self._journal)), workers=self._workers)
+            self._journal = grown(self.journal, capacity_for(needed, len(self._journal)), pause, self._workers)
 
     def _swap(self, **arrays: object) -> None:
         """Put new arrays in the place of old ones, with the addresses of all indexes and a new epoch, in one step.

@@ -16,7 +16,7 @@ from threading import RLock
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.backends.local.relations.relation import Relation
-from tidelog.backends.local.relations.steps import STORED, Pause, pieces
+from tidelog.backends.local.relations.steps import SHARED_STORED, STORED, Pause, pieces
 from tidelog.errors import UpdateError
 from tidelog.planning.views import Mark, View
 
@@ -59,7 +59,7 @@ class Catalogue:
         """Store rows in steps; those in the view, with the marks."""
         if len(table) > STORED and not view.inside:
             relation.expect(len(table))
-        for some in pieces(table, self.pause, self.workers, STORED):
+        for some in pieces(table, self.pause, self.workers, STORED, SHARED_STORED):
             rows = relation.store(some, view, add)
             if len(rows):
                 yield rows

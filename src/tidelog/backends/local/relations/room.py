@@ -16,7 +16,7 @@ import numpy as np
 from tidelog.backends.local.kernels import workers as sharing
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
-from tidelog.backends.local.relations.steps import COPIED, never, ranges
+from tidelog.backends.local.relations.steps import COPIED, never, ranges, zeros
 
 LEAST_ROWS = 16
 MEDIUM = 1 << 20
@@ -40,11 +40,10 @@ def grown(
     """The array with at least the given capacity; new entries are anything, or zero if they are asked to be.
 
     Several threads copy it: that memory is touched for the first time costs more than copying, and is shared with it.
-    Zeros are not for nothing: memory that was used before has to be cleared, all the room included.
     """
     if len(array) >= capacity:
         return array
-    larger = (np.zeros if zeroed else np.empty)((capacity, *array.shape[1:]), array.dtype)
+    larger = (zeros if zeroed else np.empty)((capacity, *array.shape[1:]), array.dtype)
     if len(array) <= _SMALL:
         larger[: len(array)] = array
         return larger
