@@ -39,12 +39,12 @@ def test_memory_that_is_short_while_bulk_work_is_set_aside_or_put_back_ends_the_
     for step in range(14, 40, 5):
         engine, told, calls = started(), list[PendingChange](), list[None]()
 
-        def short(relation: Relation, *arguments: Any) -> Any:
+        def short(relation: Relation, *arguments: Any, **options: Any) -> Any:
             if method != "_reserve_journal" or sys._getframe(1).f_code.co_name in ("resume", "turn"):
                 calls.append(None)  # noqa: B023
                 if len(calls) == after + 1:  # noqa: B023
                     raise MemoryError
-            return whole(relation, *arguments)
+            return whole(relation, *arguments, **options)
 
         monkeypatch.setattr(Relation, method, short)
         at_step(engine, step, lambda: told.append(engine.submit(**urgent, urgent=True)))  # noqa: B023
