@@ -177,7 +177,7 @@ class Attempt:
         stats.seconds = time.perf_counter() - started
         change = Change(described.inserted, described.deleted, stats, self.version())
         entry = Entry(self.version(), *described.kept) if described.kept else None
-        before = Before(self.before.program.rules, described.withdrawn)
+        before = Before(self.before.rules, described.withdrawn)
         backend.charge()
         backend.prepare()
         stats.jobs = backend.jobs

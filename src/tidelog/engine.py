@@ -25,9 +25,9 @@ from tidelog.arrivals.worker import Running
 from tidelog.asking.notices import Notices
 from tidelog.asking.pictures import AtAGlance
 from tidelog.attempt import Asked, Attempt
-from tidelog.backends.backend import Backend, asked_beside
+from tidelog.backends.backend import Backend, asked_beside, facts_of, refuse_stored
 from tidelog.backends.choice import backend_from_now_on, backend_named
-from tidelog.changes.change import Change, FactTable, FactTables
+from tidelog.changes.change import Change, FactTable
 from tidelog.changes.names import check_names
 from tidelog.changes.relation import Relation
 from tidelog.changes.update import Update
@@ -146,7 +146,8 @@ class Engine(Submitting, AtAGlance):
     def relations(self) -> tuple[str, ...]:
         """The relations of the program and of the facts, in order of name."""
         self._turns.settle()
-        return tuple(sorted(filterfalse(is_hidden, self._book.relations.union(self._backend.relations()))))
+        stored = self._book.relations.union(self._backend.relations()) - self._book.inline
+        return tuple(sorted(filterfalse(is_hidden, stored)))
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -202,7 +203,7 @@ class Engine(Submitting, AtAGlance):
         """
         from tidelog.asking.answer import Asked
 
-        asked = Asked(question, parameters, self._known_arity, lambda: self.version)
+        asked = Asked(question, parameters, self._book, self._known_arity, lambda: self.version)
         if asked.pattern is not None:
             return self._read(lambda backend: asked.facts(self._book, backend))
         if self._turns.is_busy and (beside := self._read(lambda b: asked.beside(self._book, b, self.limits))):
@@ -221,20 +222,21 @@ class Engine(Submitting, AtAGlance):
         from tidelog.asking.reasons import proof_of
 
         asked = relation, self._known_arity(relation), tuple(fact)
-        return self._read(lambda backend: proof_of(*asked, self.program.rules, backend))
+        return self._read(lambda backend: proof_of(*asked, self._book.rules, backend))
 
     def explain_absence(self, relation: str, fact: Sequence[Value]) -> Absence:
         """Why a fact is not there: for each rule that could derive it, the literal that fails first; E808 if it is."""
         from tidelog.asking.reasons import absence_of
 
         asked = relation, self._known_arity(relation), tuple(fact)
-        return self._read(lambda backend: absence_of(*asked, self.program.rules, backend))
+        return self._read(lambda backend: absence_of(*asked, self._book.rules, backend))
 
     def explain_change(self, change: Change, relation: str, fact: Sequence[Value]) -> Cause:
         """Why a fact came or went with the last change: the proof that it got or lost, down to what the update did."""
         from tidelog.asking.reasons import cause_of
 
-        asked, known = (relation, tuple(fact)), (self.version, self._before, self.program.rules)
+        self._turns.settle()
+        asked, known = (relation, tuple(fact)), (self.version, self._before, self._book.rules)
         return self._read(lambda backend: cause_of(asked, change, *known, backend))
 
     def plan(self, rule: str) -> str:
@@ -320,13 +322,14 @@ class Engine(Submitting, AtAGlance):
         """Everything or nothing; within a turn. Updates that come `later` are part of the same version."""
         ask = None if running is None else running.ask
         budget = Budget(self.limits, watcher=self.watcher, ask_arrivals=ask)
-        check_names((*insert, *delete, *(inline or ())))
         before = book = self._book
         if program is not before.program:
             checked = check(program, before.checked)
             arities.agree(program, self._stored_arity, checked.fresh)
             budget.ask_time()
             book = before.turned(checked)
+            refuse_stored(book.inline - before.inline, self._backend)
+        check_names((*insert, *delete, *(inline or ())), book.inline)
         fresh = came_and_went(before.program.rules, program.rules)[0] if book is not before else ()
         named = (*insert, *(name for one in later for name in one.insert)) if later else insert
         self._notices.look(named, fresh, book, self._backend.relations, self._backend.store.size)
@@ -371,14 +374,10 @@ class Engine(Submitting, AtAGlance):
         return self._turns.read(lambda: ask(self._backend), beside=beside, is_dear=is_dear)
 
     def _table(self, relation: str, *, is_explicit: bool = False) -> FactTable:
-        def ask(backend: Backend[Any]) -> FactTable:
-            found = backend.explicit if is_explicit else backend.table
-            return FactTables()[relation] if backend.arity(relation) is None else found(relation)
-
-        return self._read(ask)
+        return self._read(lambda backend: facts_of(backend, relation, is_explicit=is_explicit))
 
     def _arity(self, relation: str) -> int | None:
-        if is_hidden(relation):
+        if is_hidden(relation) or relation in self._book.inline:
             return None
         wanted = self._wanted_arity(relation, self._book)
         return self._backend.arity(relation) if wanted is None else wanted
@@ -396,5 +395,5 @@ class Engine(Submitting, AtAGlance):
         """The number of columns of a relation that there is; E802 if there is none of that name."""
         expect(relation, str, "the name of a relation", "a text")
         if (arity := self._arity(relation)) is None:
-            raise unknown_relation(relation, self.relations)
+            raise unknown_relation(relation, self.relations, self._book.inline)
         return arity

@@ -110,3 +110,16 @@ def test_plans_are_printed_on_request(tmp_path, capsys, monkeypatch):
         "   path by 1",
         "   path by 2",
     ]
+
+
+def test_inline_relations_are_listed_by_themselves(tmp_path, capsys, monkeypatch):
+    """They have rules, and neither component nor stratum."""
+    monkeypatch.chdir(tmp_path)
+    text = ".decl lt(x: number, y: number) inline\nlt(x, y) :- x < y.\nup(x, y) :- e(x, y), lt(x, y).\n"
+    Path("rules.dl").write_text(text)
+    assert run("rules.dl", plans=True) == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[0] == "rules.dl: 3 relations, 2 rules, 0 facts, 1 component, 1 stratum"
+    (line,) = (line for line in shown.splitlines() if line.startswith("  lt "))
+    assert line.split() == ["lt", "(number,", "number)", "inline", "1"]
+    assert "lt(" not in shown.partition("plans")[2]

@@ -15,6 +15,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tidelog.analysis.inlining import evaluated_rules
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program, print_rule, rule_key
 from tidelog.language.terms import Constant, Declaration, Fact, Program, Rule, Value
@@ -127,6 +128,17 @@ class State:
         """The state as a program that can be recomputed."""
         facts = (Fact(relation, tuple(map(Constant, values))) for (relation, _), values in self.facts.items())
         return Program(self.rules, tuple(facts), self.declarations)
+
+    @property
+    def evaluated(self) -> Program:
+        """The same without inline relations, for those who know none."""
+        return Program(without_inline(self.program), self.program.facts, self.declarations)
+
+
+def without_inline(program: Program) -> tuple[Rule, ...]:
+    """The rules of a program without its inline relations. Where there are any, no rule has a name: several had one."""
+    rules = evaluated_rules(program)
+    return program.rules if rules == program.rules else tuple(Rule(rule.head, rule.body) for rule in rules)
 
 
 def key(relation: str, values: Values) -> FactKey:

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from queue import Queue
 from random import Random
 from typing import Any, Protocol, runtime_checkable
 
-from tests.differential.case import Update, Values, by_relation
+from tests.differential.case import Update, Values, by_relation, without_inline
 from tidelog.analysis import safety
+from tidelog.analysis.inlining import inline_relations
+from tidelog.analysis.program_check import check
 from tidelog.backends.local.bits.way import Way, computing
 from tidelog.errors import ProgramError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
-from tidelog.language.terms import Program
+from tidelog.language.terms import Program, Rule
 from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.reference import algorithm as reference
 from tidelog.reference.algorithm import Algorithm
@@ -98,13 +100,17 @@ class NetChange:
 
 
 class ReferenceEngine:
-    """A reference algorithm. It does not check safety itself, so that is done here, before anything changes."""
+    """A reference algorithm. It does not check safety itself, so that is done here, before anything changes.
+
+    Nor does it know inline relations: it is given the rules without them, and their differences.
+    """
 
     def __init__(self, algorithm: type[Algorithm], program: Program) -> None:
         self._next: Update | None = None
         self._announced = 0
+        self._written = replace(program, facts=())
         with _declining(algorithm):
-            self._algorithm = algorithm(program)
+            self._algorithm = algorithm(replace(program, rules=without_inline(program)))
 
     def announce(self, update: Update | None) -> None:
         """Say which update comes after the one that is applied next; algorithms with look-ahead make use of it."""
@@ -134,15 +140,23 @@ class ReferenceEngine:
     ) -> Change:
         """Process one update."""
         added = parse(add_rules or "")
-        unsafe = list(safety.problems(added))
+        facts = _ground(insert), _ground(delete)
+        come, gone, written = added.rules, list[Rule | str](remove_rules), self._written
+        if inline_relations(written):
+            written = replace(written, rules=reference.changed_rules(written.rules, come, gone))
+            check(written)
+            before, after = without_inline(self._written), without_inline(written)
+            come = tuple(rule for rule in after if rule not in before)
+            gone = [rule for rule in before if rule not in after]
+        unsafe = list(safety.problems(Program(come)))
         if unsafe:
             raise ProgramError(unsafe)
-        facts = _ground(insert), _ground(delete)
         with _declining(type(self._algorithm)):
             if isinstance(self._algorithm, LookAheadAlgorithm):
-                inserted, deleted = self._algorithm.apply(*facts, added.rules, remove_rules, self._arriving())
+                inserted, deleted = self._algorithm.apply(*facts, come, gone, self._arriving())
             else:
-                inserted, deleted = self._algorithm.apply(*facts, added.rules, remove_rules)
+                inserted, deleted = self._algorithm.apply(*facts, come, gone)
+        self._written = written
         return NetChange(by_relation(map(from_fact, inserted)), by_relation(map(from_fact, deleted)))
 
     def facts(self) -> Facts:

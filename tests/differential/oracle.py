@@ -24,7 +24,7 @@ def explicit(state: State) -> Iterator[GroundFact]:
 def model(state: State) -> FactSet:
     """Everything that follows from a state: its (stratified) model."""
     facts = FactSet(explicit(state))
-    for component in components(state.rules):
+    for component in components(state.evaluated.rules):
         if _aggregates_itself(component):
             facts = _improved(component.rules, facts)
         else:
@@ -51,7 +51,7 @@ def _improved(rules: Sequence[Rule], below: FactSet) -> FactSet:
 
 def lacks(state: State, facts: FactSet) -> int:
     """How many instances over a model are none because a value is missing."""
-    return sum(map(len, without_value(state.rules, facts).values()))
+    return sum(map(len, without_value(state.evaluated.rules, facts).values()))
 
 
 def _saturate(rules: Sequence[Rule], facts: FactSet) -> None:

@@ -37,7 +37,7 @@ RANDOM_CASES = 40
 def compare(golden: Golden, oracle: Callable[[Program], Model]) -> None:
     """Ask an oracle about every version of a golden case."""
     for version, state in enumerate(golden.states):
-        assert oracle(state.program) == golden.expected(version), f"version {version}"
+        assert oracle(state.evaluated) == golden.expected(version), f"version {version}"
 
 
 @pytest.mark.parametrize("golden", golden_cases(), ids=lambda golden: golden.name)

@@ -28,6 +28,7 @@ def rules(text: str) -> str:
     return json.dumps({"add_rules": text})
 
 
+_NEAR = ".decl near(x: symbol, y: symbol) inline"
 KINDS: dict[str, str | bytes] = {
     "no JSON": '{"insert": [',
     "deep JSON": "[" * 100_000,
@@ -62,6 +63,8 @@ KINDS: dict[str, str | bytes] = {
     "rule with other columns": rules("path(x) :- edge(x, _)."),
     "rule with other columns than facts": rules("free(x, y) :- edge(x, y)."),
     "rule about our own": rules("`@program`(x, x) :- edge(x, _)."),
+    "inline with facts": rules(".decl free(x: number) inline"),
+    "inline and recursive": rules(".decl s(x: symbol) inline s(x) :- edge(x, y), s(y)."),
     "declared again": rules(".decl edge(a: symbol, b: number)"),
     "name of a rule taken": rules("tr: p(x) :- edge(x, _)."),
     "unknown rule": '{"remove_rules": ["nobody"]}',
@@ -89,6 +92,12 @@ AFTER: dict[str, tuple[str, str]] = {
     "a rule over a new fact": ('{"insert": [["fresh", 1]]}', rules("fresh(x, y) :- edge(x, y).")),
     "a rule's name": (rules("s: s(x) :- edge(x, _)."), rules("s: t(x) :- edge(x, _).")),
     "a cycle": (rules("s(x) :- node(x), !t(x)."), rules("t(x) :- s(x).")),
+    "a fact of an inline relation": (rules(_NEAR), '{"insert": [["near", "a", "b"]]}'),
+    "a written fact of an inline relation": (rules(_NEAR), rules('near("a", "b").')),
+    "an aggregate over several inline rules": (
+        rules(f"{_NEAR} near(x, y) :- edge(x, y). nears(n) :- n = count : {{ near(_, _) }}."),
+        rules("near(x, y) :- edge(y, x)."),
+    ),
     "a rule that is gone": ('{"remove_rules": ["tr"]}', '{"remove_rules": ["tr"]}'),
 }
 

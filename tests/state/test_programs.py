@@ -97,3 +97,27 @@ def test_many_written_facts_are_compared_at_once():
     change = program_change(parse("\n".join(facts)), parse("\n".join([*facts[1:], "q(-1)."])))
     assert change.add_rules == "q(-1).\n"
     assert change.delete == {"q": [(0,)]}
+
+
+def test_a_relation_that_an_earlier_release_stored_goes_on_being_stored():
+    """Earlier releases read over `inline`: their states hold the relation, and its declaration without the word."""
+    stored = parse(".decl p(x: number)\np(x) :- q(x). r(x) :- p(x).")
+    file = parse(".decl p(x: number) inline\np(x) :- q(x). r(x) :- p(x).")
+    assert not program_change(stored, file, stored)
+    assert not program_change(file, file, stored)
+    edited = program_change(file, parse(f"{print_program(file)}p(x) :- s(x)."), stored)
+    assert (edited.add_rules, edited.remove_rules) == ("p(x) :- s(x).\n", ())
+    with pytest.raises(StateError, match="E605"):
+        program_change(file, stored, file)
+
+
+def test_a_state_of_an_earlier_release_opens_with_the_facts_of_its_inline_relations(tmp_path):
+    """What such a state holds is a program without the word `inline`, and rows of the relation."""
+    engine = Engine(".decl p(x: number)\np(x) :- q(x), x > 1. r(x) :- p(x).")
+    engine.apply(insert={"q": [(1,), (2,)], "p": [(0,)]})
+    engine.save(tmp_path)
+    again = Engine.open(tmp_path)
+    assert set(again["p"]) == {(0,), (2,)}
+    change = again.apply(insert={"q": [(3,)], "p": [(7,)]})
+    assert set(change.inserted["r"]) == {(3,), (7,)}
+    again.verify()

@@ -44,9 +44,10 @@ def impact(program: Program, added: Iterable[Rule] = (), removed: Iterable[Rule 
     signs = [(rule.head.relation, GAIN) for text, rule in after.items() if text not in before]
     signs += [(rule.head.relation, LOSE) for text, rule in before.items() if text not in after]
     reached = _spread(signs, [rule for text, rule in after.items() if text in before])
+    inline = {one.relation for one in program.declarations if one.is_inline}  # which pass on, and hold nothing
     return Impact(
-        frozenset(relation for relation, sign in reached if sign is GAIN),
-        frozenset(relation for relation, sign in reached if sign is LOSE),
+        frozenset(relation for relation, sign in reached if sign is GAIN and relation not in inline),
+        frozenset(relation for relation, sign in reached if sign is LOSE and relation not in inline),
     )
 
 

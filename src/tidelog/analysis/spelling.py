@@ -9,7 +9,7 @@ Never     : nothing is corrected: the user decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from tidelog.errors import UsageError
 
@@ -35,8 +35,15 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     return found
 
 
-def unknown_relation(relation: str, known: Sequence[str]) -> UsageError:
-    """The error for a relation that is not there, with the name that was probably meant."""
+def unknown_relation(relation: str, known: Sequence[str], inline: Collection[str] = ()) -> UsageError:
+    """The error for a relation that is not there, with the name that was probably meant; inline ones are not stored."""
+    if relation in inline:
+        remedy = (
+            f"ask engine.query for what it says of some values, or leave out inline in the declaration of {relation}"
+        )
+        return UsageError.of(
+            "E821", f"{relation} is inline: its rules are used, its facts are not stored", remedy=remedy
+        )
     listed = ", ".join(name[:_SHOWN] for name in known[:_LISTED]) or "none yet"
     shown = repr(relation[:_SHOWN]) + ("..." if len(relation) > _SHOWN else "")
     meant = nearest(relation, known)

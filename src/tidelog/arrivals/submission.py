@@ -100,11 +100,11 @@ def submitted(
 ) -> Submission:
     """A submission, or the error that would have met it: `book` holds the rules in force before it."""
     inline: Mapping[str, object] = written_facts(added)
-    check_names((*insert, *delete, *inline))
     submission = Submission(Asked({}, {}, {}), added, tuple(removed), urgent)
     program = book.changed(added, submission.removed)
     if program is not book.program:
         book = submission.book = book.turned(check(program, book.checked))
+    check_names((*insert, *delete, *inline), book.inline)
     kept = {name: _held(source, name, book, urgent=urgent) for name, source in insert.items()}
     gone = {name: _held(source, name, book, urgent=urgent, asked=True) for name, source in delete.items()}
     written = {name: _held(source, name, book, urgent=urgent) for name, source in inline.items()}

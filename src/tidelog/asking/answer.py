@@ -11,16 +11,17 @@ Never     : no join and no encoding here (backends).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tidelog.asking.question import QUERY, Question, check_question, read_question
+from tidelog.asking.question import QUERY, checked_rules, read_question
 from tidelog.backends.backend import Backend
 from tidelog.backends.choice import backend_named
 from tidelog.changes.change import FactTable, ListedFacts
 from tidelog.errors import UsageError, expect
-from tidelog.language.terms import Atom, Value, Variable
+from tidelog.language.terms import Atom, Rule, Value, Variable
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.rule_book import RuleBook
@@ -93,27 +94,28 @@ class Asked:
         self,
         text: str,
         parameters: Mapping[str, object] | None,
+        book: RuleBook,
         arity: Callable[[str], int],
         version: Callable[[], int],
     ) -> None:
-        """`arity` gives the columns of a relation, and refuses an unknown one; `version` is the one that is read."""
+        """`arity` gives the columns of a stored relation, and refuses others; `version` is the one that is read."""
         expect(text, str, "a question", "a text")
         self._question, self._version = read_question(text, parameters), version
         self._copied: int | None = None
         for atom in self._question.atoms():
-            _check_columns(atom, arity(atom.relation))
+            known = book.arity(atom.relation) if atom.relation in book.inline else None
+            _check_columns(atom, arity(atom.relation) if known is None else known)
         self.pattern = self._question.pattern if parameters is None else None
-        """The atom, if whole facts are asked for."""
+        """The atom, if whole stored facts are asked for."""
+        if self.pattern is not None and self.pattern.relation in book.inline:
+            names, terms = _names(self.pattern, book), self.pattern.terms
+            self._question, self.pattern = replace(self._question, columns=names, whole=terms), None
 
     def facts(self, book: RuleBook, backend: Backend[Any]) -> Answer:
         """The whole facts that match; a column is named by its variable, else as the relation names it."""
         pattern = self.pattern
         assert pattern is not None
-        own = book.columns(pattern.relation, len(pattern.terms))
-        named = [term.name if isinstance(term, Variable) and not term.is_anonymous else None for term in pattern.terms]
-        names = tuple(
-            name if given is None or given in named[:at] else given for at, (given, name) in enumerate(zip(named, own))
-        )
+        names = _names(pattern, book)
         stored = backend.arity(pattern.relation) is not None
         return Answer(names, backend.query(pattern) if stored else ListedFacts(), self._version())
 
@@ -134,7 +136,8 @@ class Asked:
         return later
 
     def _copied_from(self, book: RuleBook, backend: Backend[Any]) -> Backend[Any] | None:
-        stages = Schedule(_own_stages(self._question, book.schedule)).stages
+        rules = checked_rules(self._question, book.program)
+        stages = Schedule(_own_stages(rules, book.schedule)).stages
         names = {name for scheduled in stages for name in scheduled.reads if backend.arity(name) is not None}
         if sum(len(backend.table(name)) for name in names) > _COPIED:
             return None
@@ -147,27 +150,43 @@ class Asked:
 
     def evaluated(self, book: RuleBook, backend: Backend[Any], limits: Limits) -> Callable[[], Answer]:
         """Evaluate the question; what comes back gives the answer. For a transaction that has nothing to commit."""
-        check_question(self._question, book.program.declarations)
+        rules = checked_rules(self._question, book.program)
         version = self._version() if self._copied is None else self._copied
-        found = answer(self._question, book.schedule, backend, limits, version)
+        found = answer(self._question.columns, rules, book.schedule, backend, limits, version)
         return lambda: found
 
 
-def answer(question: Question, schedule: Schedule, backend: Backend[Any], limits: Limits, version: int) -> Answer:
+def answer(
+    columns: tuple[str, ...],
+    rules: tuple[Rule, ...],
+    schedule: Schedule,
+    backend: Backend[Any],
+    limits: Limits,
+    version: int,
+) -> Answer:
     """Evaluate a question that is known to be right, about the facts of a version."""
-    stages, budget = _own_stages(question, schedule), Budget(limits)
+    stages, budget = _own_stages(rules, schedule), Budget(limits)
     with backend.visit(budget) as guest:
         outcome = maintain(
             guest.store, Schedule(stages), Recompute(), delete={}, insert={}, previous=Schedule(()), budget=budget
         )
         found = outcome.inserted.get(QUERY)
-        return Answer(question.columns, ListedFacts() if found is None else guest.freeze(QUERY, found), version)
+        return Answer(columns, ListedFacts() if found is None else guest.freeze(QUERY, found), version)
 
 
-def _own_stages(question: Question, schedule: Schedule) -> list[Stage]:
+def _own_stages(rules: tuple[Rule, ...], schedule: Schedule) -> list[Stage]:
     """The stages of a question that the program has not."""
     known = schedule.place.keys()
-    return [stage for stage in lower(question.rules).stages if known.isdisjoint(stage.relations)]
+    return [stage for stage in lower(rules).stages if known.isdisjoint(stage.relations)]
+
+
+def _names(pattern: Atom, book: RuleBook) -> tuple[str, ...]:
+    """The columns of whole facts: a column is named by its variable, else as the relation names it."""
+    own = book.columns(pattern.relation, len(pattern.terms))
+    named = [term.name if isinstance(term, Variable) and not term.is_anonymous else None for term in pattern.terms]
+    return tuple(
+        name if given is None or given in named[:at] else given for at, (given, name) in enumerate(zip(named, own))
+    )
 
 
 def _check_columns(atom: Atom, arity: int) -> None:

@@ -9,8 +9,10 @@ Never     : nothing is evaluated.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+from tidelog.analysis.inlining import evaluated_rules, inline_part
 from tidelog.analysis.program_check import check
 from tidelog.errors import UsageError
 from tidelog.language.parser import parse_rules
@@ -40,7 +42,11 @@ class Sizes:
 def plan(text: str, program: Program, store: Store[Any]) -> str:
     """The plans of a rule, one line per driver, and the sizes of the relations that they read."""
     rules = [rule for rule in program.rules if text.strip() in names(rule)] or _read(text, program)
-    stages = lower(rules).stages
+    part = inline_part(program)
+    kept = tuple(rule for rule in rules if rule not in part.rules)
+    if not kept:
+        return f"{rules[0].head.relation} is inline: its rules are part of the plans of those that use it"
+    stages = lower(evaluated_rules(replace(part, rules=(*part.rules, *kept)))).stages
     read = sorted({name for stage in stages for rule in stage.rules for name in rule.reads})
     sizes = "\n".join(f"   {name}: {store.size(name):,} facts" for name in read)
     return describe(stages, Sizes(store)) + (f"\nsizes\n{sizes}" if read else "")
@@ -52,5 +58,6 @@ def _read(text: str, program: Program) -> tuple[Rule, ...]:
         known = ", ".join(rule.name for rule in program.rules if rule.name)[:200] or "none has a name"
         raise UsageError.of("E803", f"there is no rule {text.strip()[:200]}", remedy=f"named rules: {known}")
     rules = parse_rules(text if text.rstrip().endswith(".") else f"{text}.")
-    check(Program(rules))
+    part = inline_part(program)
+    check(replace(part, rules=(*part.rules, *rules)))
     return rules

@@ -17,7 +17,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from tidelog.analysis.program_check import problems
+from tidelog.analysis.inlining import inline_part
+from tidelog.analysis.program_check import check
 from tidelog.analysis.safety import unsafe_variables
 from tidelog.analysis.storable_names import QUESTION
 from tidelog.changes.columns import plain
@@ -27,11 +28,11 @@ from tidelog.language.term_reductions import FRESH
 from tidelog.language.terms import (
     Aggregate,
     Atom,
-    Declaration,
     Literal,
     Negation,
     Program,
     Rule,
+    Term,
     Value,
     Variable,
     atoms,
@@ -49,11 +50,13 @@ class Question:
     bodies: tuple[tuple[Literal, ...], ...]
     columns: tuple[str, ...]
     text: str
+    whole: tuple[Term, ...] | None = None
+    """The terms of the facts that are asked for, if they are whole facts of an inline relation."""
 
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The question as rules for the hidden relation."""
-        head = Atom(QUERY, tuple(map(Variable, self.columns)))
+        head = Atom(QUERY, tuple(map(Variable, self.columns)) if self.whole is None else self.whole)
         several = len(self.bodies) > 1
         return tuple(
             Rule(head, body, f"{self.text} (alternative {number})" if several else self.text)
@@ -86,11 +89,13 @@ def read_question(text: str, parameters: Mapping[str, object] | None = None) -> 
     return Question(bodies, columns, text)
 
 
-def check_question(question: Question, declarations: Sequence[Declaration]) -> None:
-    """Raise what is wrong with a question beside declared relations: types, functions, groups of aggregates."""
-    found = problems(Program(question.rules, (), tuple(declarations)))
-    if found:
-        raise ProgramError(found)
+def checked_rules(question: Question, program: Program) -> tuple[Rule, ...]:
+    """The question as rules that can be evaluated, without inline relations of the program.
+
+    Raise what is wrong with it beside declared relations: types, functions, groups of aggregates.
+    """
+    known = inline_part(program).rules
+    return check(Program((*question.rules, *known), (), program.declarations)).rules
 
 
 def _columns(body: Iterable[Literal]) -> Iterator[str]:

@@ -17,7 +17,8 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from tidelog.changes.change import FactTable
+from tidelog.changes.change import FactTable, FactTables
+from tidelog.errors import ProgramError
 from tidelog.language.terms import Atom, Value
 from tidelog.limits import Budget
 from tidelog.maintenance.schedule import Schedule
@@ -186,3 +187,19 @@ class Backend(Protocol[F]):
 def asked_beside(backend: Backend[F], question: Callable[[Backend[F]], T]) -> T:
     """What a question finds in the last version while somebody may be writing."""
     return question(backend) if backend.onlooker is None else backend.onlooker.ask(question)
+
+
+def facts_of(backend: Backend[Any], relation: str, *, is_explicit: bool) -> FactTable:
+    """The facts of a relation, or the explicit ones; none of one that is not stored."""
+    if backend.arity(relation) is None:
+        return FactTables()[relation]
+    return backend.explicit(relation) if is_explicit else backend.table(relation)
+
+
+def refuse_stored(inline: Iterable[str], backend: Backend[Any]) -> None:
+    """Raise E214 for the first relation that becomes inline and has explicit facts."""
+    for relation in sorted(inline):
+        if backend.store.size(relation) and len(backend.explicit(relation)):
+            sentence = f"{relation} is declared inline, and an inline relation has no facts"
+            remedy = f"delete the facts of {relation} in an update before this one"
+            raise ProgramError.of("E214", sentence, remedy=remedy)

@@ -1,6 +1,6 @@
 """Names that a relation may have.
 
-What      : `check_names` refuses what cannot be the name of a user's relation.
+What      : `check_names` refuses what cannot be the name of a user's relation with facts.
 Idea      : any text may be one, because names are never code, paths or queries; ours begin with @.
 Invariant : a name that passes can be written in quotes in a rule, printed and saved.
 Never     : no facts, no rules.
@@ -8,14 +8,14 @@ Never     : no facts, no rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
-from tidelog.errors import UsageError
+from tidelog.errors import UpdateError, UsageError
 from tidelog.language.values import is_unicode
 
 
-def check_names(names: Iterable[object]) -> None:
-    """Raise E805 for the first name that no relation can have."""
+def check_names(names: Iterable[object], inline: Collection[str] = ()) -> None:
+    """Raise E805 for the first name that no relation can have, E309 for that of an inline one, which has no facts."""
     for name in names:
         if not isinstance(name, str):
             raise UsageError.of("E805", f"the name of a relation is a string, not {name!r}", remedy="use a string")
@@ -24,3 +24,6 @@ def check_names(names: Iterable[object]) -> None:
             raise UsageError.of("E805", sentence, remedy="choose another name")
         if not is_unicode(name):
             raise UsageError.of("E805", f"{name!r} is not valid Unicode", remedy="remove the lone surrogates")
+        if name in inline:
+            sentence = f"{name} is inline, and an inline relation has no facts"
+            raise UpdateError.of("E309", sentence, remedy=f"leave out inline in the declaration of {name}")

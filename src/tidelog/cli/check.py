@@ -61,10 +61,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plans(program: Program) -> str:
+    from tidelog.analysis.inlining import evaluated_rules
     from tidelog.planning.description import describe
     from tidelog.planning.lowering import lower
 
-    return describe(lower(program.rules).stages)
+    return describe(lower(evaluated_rules(program)).stages)
 
 
 def _doubt(program: Program) -> None:
@@ -85,14 +86,15 @@ def _doubt(program: Program) -> None:
 def summary(program: Program, title: str) -> str:
     """The program's relations as a table: explicit ones first, then derived ones in order of evaluation."""
     from tidelog.analysis.components import components, strata
+    from tidelog.analysis.inlining import evaluated_rules
 
-    rows = _rows(program)
-    level = strata(program.rules)
+    rows, rules = _rows(program), evaluated_rules(program)
+    level = strata(rules)
     counts = (
         (len(rows), "relation", "relations"),
         (len(program.rules), "rule", "rules"),
         (len(program.facts), "fact", "facts"),
-        (len(components(program.rules)), "component", "components"),
+        (len(components(rules)), "component", "components"),
         (len(set(level.values())), "stratum", "strata"),
     )
     first = f"{visible(title)}: " + ", ".join(
@@ -103,20 +105,25 @@ def summary(program: Program, title: str) -> str:
 
 def _rows(program: Program) -> list[tuple[str, ...]]:
     from tidelog.analysis.components import components, strata
+    from tidelog.analysis.inlining import evaluated_rules, inline_relations
     from tidelog.analysis.recursion import Recursion, is_linear, recursion
     from tidelog.analysis.types import relation_types
 
     types = relation_types(program)
     rules = Counter(rule.head.relation for rule in program.rules)
     facts = Counter(fact.relation for fact in program.facts)
-    level = strata(program.rules)
+    evaluated, inline = evaluated_rules(program), inline_relations(program)
+    level = strata(evaluated)
     place = {relation: index for index, relation in enumerate(types)}
     rows: list[tuple[str, ...]] = [
         (spell_name(relation), _columns(types[relation]), "explicit", "", _number(facts[relation]), "", "", "")
         for relation in types
-        if relation not in level
+        if relation not in level and relation not in inline
     ]
-    for number, component in enumerate(components(program.rules), start=1):
+    rows += [
+        (spell_name(name), _columns(types[name]), "inline", _number(rules[name]), *4 * ("",)) for name in sorted(inline)
+    ]
+    for number, component in enumerate(components(evaluated), start=1):
         kind = recursion(component)
         shown = "" if kind is Recursion.NONE else str(kind)
         if kind is Recursion.MUTUAL:

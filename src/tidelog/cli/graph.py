@@ -38,6 +38,7 @@ def register(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the picture."""
     from tidelog.analysis.hypergraph import hypergraph
+    from tidelog.analysis.inlining import evaluated_rules
     from tidelog.cli.drawing.diagram import diagram
     from tidelog.cli.drawing.dot import dot
     from tidelog.cli.drawing.mermaid import mermaid
@@ -45,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     from tidelog.language.read import read_program
 
     program = read_program(args.file, args.dialect)
-    found = hypergraph(_circuit(program) if args.circuit else program.rules)
+    found = hypergraph(_circuit(program) if args.circuit else evaluated_rules(program))
     arrows = len(found.positive) + len(found.negative)
     if arrows > MAX_ARROWS:
         sentence = f"{args.file} has {arrows} arrows between hyper-nodes, nobody could read them"

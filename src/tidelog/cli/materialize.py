@@ -106,11 +106,12 @@ def _write_text(path: str, text: str) -> None:
 
 def _outputs(program: Program) -> list[tuple[str, FileOptions]]:
     """What to write: what `.output` names, else every derived relation."""
+    from tidelog.analysis.inlining import evaluated_rules
     from tidelog.language.directives import FileOptions, file_options
 
     if program.outputs:
         return [(relation, file_options("output", relation, options)) for relation, options in program.outputs]
-    return [(relation, FileOptions()) for relation in sorted({rule.head.relation for rule in program.rules})]
+    return [(relation, FileOptions()) for relation in sorted({rule.head.relation for rule in evaluated_rules(program)})]
 
 
 def _write(args: argparse.Namespace, relation: str, options: FileOptions, table: pa.Table) -> int:

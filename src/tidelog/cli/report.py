@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tidelog.analysis.hypergraph import hypergraph
+from tidelog.analysis.inlining import evaluated_rules
 from tidelog.cli.drawing.diagram import diagram
 from tidelog.cli.drawing.svg import svg
 from tidelog.language.printer import print_rule
@@ -42,7 +43,7 @@ _PICTURE = (
 
 def write_report(file: Path, program: Program, batches: Sequence[Mapping[str, Any]]) -> Path:
     """Write the page; `batches` are the events of a run."""
-    picture = svg(diagram(hypergraph(program.rules), "rules"))
+    picture = svg(diagram(hypergraph(evaluated_rules(program)), "rules"))
     rules = "\n".join(print_rule(rule) for rule in program.rules)
     parts = (
         "<!doctype html><meta charset=utf-8><title>Tidelog</title>",

@@ -169,14 +169,18 @@ class Builder(LiteralReductions):
         self.refuse("E123", ".include stands in a text that is no file", self.place(children[0]), remedy)
 
     def declaration(self, children: list[Any]) -> None:
-        """`.decl p, q(x: number) qualifiers`; hints about storage are read over."""
+        """`.decl p, q(x: number) qualifiers`; hints about storage are read over, all but `inline`."""
         columns = [child for child in children if isinstance(child, Column)]
         names = [child for child in children if isinstance(child, Name)]
+        qualifiers = [child for child in children[1:] if not isinstance(child, Column | Name)]
+        words = {str(token) for token in qualifiers}
         for name in names:
-            self.declarations.declare(name.text, columns, name.place)
-        for token in children[1:]:
-            if not isinstance(token, Column | Name):
-                self._qualify(token, names)
+            self.declarations.declare(name.text, columns, name.place, inline="inline" in words)
+            if {"inline", "no_inline"} <= words:
+                sentence = f"{name.text} is declared inline and no_inline"
+                self.refuse("E132", sentence, name.place, "keep one of the two words")
+        for token in qualifiers:
+            self._qualify(token, names)
 
     def _qualify(self, token: Token, names: list[Name]) -> None:
         word = str(token).split()[0]

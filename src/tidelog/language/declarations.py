@@ -54,18 +54,20 @@ class Declarations:
     inputs: list[Directive] = field(default_factory=list)
     outputs: list[Directive] = field(default_factory=list)
     aliases: dict[str, Alias] = field(default_factory=dict)
-    _declared: list[tuple[str, list[Column], Place]] = field(default_factory=list)
+    _declared: list[tuple[str, list[Column], Place, bool]] = field(default_factory=list)
 
-    def declare(self, relation: str, columns: list[Column], place: Place) -> None:
+    def declare(self, relation: str, columns: list[Column], place: Place, *, inline: bool = False) -> None:
         """Note a `.decl`; its types may be named later."""
-        self._declared.append((relation, columns, place))
+        self._declared.append((relation, columns, place, inline))
 
     def resolved(self) -> tuple[tuple[Declaration, ...], list[Problem]]:
         """The declarations with base types for type names, and a problem for each name that is no type."""
         problems: list[Problem] = []
         declarations = tuple(
-            Declaration(relation, tuple((column.name, self._base(column, problems)) for column in columns), place)
-            for relation, columns, place in self._declared
+            Declaration(
+                relation, tuple((column.name, self._base(column, problems)) for column in columns), place, inline
+            )
+            for relation, columns, place, inline in self._declared
         )
         return declarations, problems
 

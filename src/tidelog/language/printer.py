@@ -68,8 +68,8 @@ def canonical_text(rule: Rule) -> str:
 
 
 def rule_key(rule: Rule) -> str:
-    """What a rule is known by: its name, or its canonical text."""
-    return canonical_text(rule) if rule.name is None else rule.name
+    """What a rule is known by: its name, or its canonical text as it was written."""
+    return canonical_text(rule.as_written) if rule.name is None else rule.name
 
 
 def print_fact(relation: str, values: Iterable[Value]) -> str:
@@ -113,7 +113,7 @@ def _aggregated(function: str, value: Term | None) -> str:
 def _lines(program: Program) -> Iterator[str]:
     for declaration in program.declarations:
         columns = ", ".join(f"{spell_name(name)}: {spell_name(kind)}" for name, kind in declaration.columns)
-        yield f".decl {spell_name(declaration.relation)}({columns})"
+        yield f".decl {spell_name(declaration.relation)}({columns}){' inline' if declaration.is_inline else ''}"
     for word, directives in (("input", program.inputs), ("output", program.outputs)):
         for relation, options in directives:
             yield f".{word} {spell_name(relation)}{_options(options)}"

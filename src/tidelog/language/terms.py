@@ -126,6 +126,13 @@ class Rule:
     place: Place | None = field(default=None, compare=False, repr=False)
     canonical: str | None = field(default=None, init=False, compare=False, repr=False)
     """What `canonical_text` has found, once somebody asked."""
+    written: Rule | None = field(default=None, compare=False, repr=False)
+    """The user's rule that this one says without inline relations (analysis/inlining.py); None if it is as written."""
+
+    @property
+    def as_written(self) -> Rule:
+        """The user's rule: this one, or the one that it was made of."""
+        return self if self.written is None else self.written
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +146,15 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """`.decl relation(name: type, ...)`; types are `number`, `unsigned`, `float`, `symbol`, `bool` or `any`."""
+    """`.decl relation(name: type, ...)`; types are `number`, `unsigned`, `float`, `symbol`, `bool` or `any`.
+
+    An inline relation is not stored: its rules stand wherever it is used (analysis/inlining.py).
+    """
 
     relation: str
     columns: tuple[tuple[str, str], ...]
     place: Place | None = field(default=None, compare=False, repr=False)
+    is_inline: bool = False
 
 
 class Directed(tuple[str, Options]):

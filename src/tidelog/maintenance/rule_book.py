@@ -1,7 +1,7 @@
 """The rules that are in force, in the forms in which they are needed.
 
-What      : a `RuleBook` holds a program without its facts, the arities of its relations and its schedule; `turned`
-            gives the book of another program, `changed` the program after rules come and go.
+What      : a `RuleBook` holds a program without its facts, the rules that are evaluated, the arities of its relations
+            and its schedule; `turned` gives the book of another program, `changed` the program after rules come and go.
 Idea      : a book is a value. An update that changes rules makes the next book and works with it; if the update fails,
             the present book was never touched.
 Invariant : program, arities and schedule belong together; stages that two books share are the same objects, so
@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tidelog.analysis.arities import mentions
 from tidelog.analysis.impact import came_and_went, without
+from tidelog.analysis.inlining import inline_relations
 from tidelog.analysis.program_check import Checked, check_stored
 from tidelog.errors import ProgramError
 from tidelog.language.printer import canonical_text, names
@@ -31,11 +33,14 @@ class RuleBook:
     """A program and what is made of it."""
 
     program: Program
+    """The rules as they were written."""
     arities: Mapping[str, int] = field(default_factory=dict)
     """The number of columns of every relation in a rule, hidden relations included."""
     schedule: Schedule = field(default_factory=lambda: Schedule(()))
     checked: Checked | None = None
     """What the check of the program has found, for the next one."""
+    rules: tuple[Rule, ...] = ()
+    """The rules that are evaluated: those of the program, without its inline relations."""
 
     @classmethod
     def of(cls, checked: Checked) -> RuleBook:
@@ -52,21 +57,21 @@ class RuleBook:
 
     def turned(self, checked: Checked) -> RuleBook:
         """The book of the next program; with the same rules only declarations differ."""
-        program = checked.program
-        added, removed = came_and_went(self.program.rules, program.rules)
+        program, rules = checked.program, checked.rules
+        added, removed = came_and_went(self.rules, rules)
         if not added and not removed:
-            return RuleBook(program, self.arities, self.schedule, checked)
-        schedule = turned(self.schedule, added, removed, program.rules)
+            return RuleBook(program, self.arities, self.schedule, checked, rules)
+        schedule = turned(self.schedule, added, removed, rules)
         if schedule is None:
-            lowered = lower(program.rules)
+            lowered = lower(rules)
             known = {scheduled.stage: scheduled.stage for scheduled in self.schedule.stages}
             schedule = Schedule((known.get(stage, stage) for stage in lowered.stages), self.schedule)
-            return RuleBook(program, lowered.arities, schedule, checked)
+            return RuleBook(program, lowered.arities, schedule, checked, rules)
         arities = {**self.arities, **_mentioned(added)}
         for relation in _mentioned(removed):
             if relation not in schedule.place and not schedule.readers.get(relation):
                 arities.pop(relation, None)
-        return RuleBook(program, arities, schedule, checked)
+        return RuleBook(program, arities, schedule, checked, rules)
 
     def changed(self, added: Program, removed: Sequence[str]) -> Program:
         """The program after a rule change: unknown rules are refused, repeated ones ignored.
@@ -82,7 +87,8 @@ class RuleBook:
             return program
         kept = tuple(without(program.rules, removed)) if removed else program.rules
         heads = {rule.head.relation for rule in added.rules}
-        present = {rule for rule in kept if rule.head.relation in heads} if removed else self._deriving(heads)
+        is_listed = removed or self.inline
+        present = {rule for rule in kept if rule.head.relation in heads} if is_listed else self._deriving(heads)
         kept += _new_rules(added.rules, present)
         if not added.declarations and kept == program.rules:
             return program
@@ -94,10 +100,15 @@ class RuleBook:
         numbers = {place[relation] for relation in relations if relation in place}
         return {rule.source for number in numbers for rule in stages[number].stage.rules}
 
+    @cached_property
+    def inline(self) -> frozenset[str]:
+        """The relations that are not stored, because their rules stand wherever they are used."""
+        return inline_relations(self.program)
+
     @property
     def relations(self) -> set[str]:
-        """The relations that rules or declarations name, hidden ones included."""
-        return {*self.arities, *(declaration.relation for declaration in self.program.declarations)}
+        """The relations that rules or declarations name, hidden ones included, inline ones not."""
+        return {*self.arities, *(declaration.relation for declaration in self.program.declarations)} - self.inline
 
     @property
     def rule_names(self) -> set[str]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from tidelog.language.printer import canonical_text
 from tidelog.language.terms import Atom, Comparison, Negation, Rule, Variable
 
 BodyLiteral = Atom | Negation | Comparison
@@ -33,8 +34,11 @@ class LoweredRule:
     source: Rule
 
     def __hash__(self) -> int:
-        """By the key, which hardly two rules share: rules are looked up whenever rules change."""
-        return hash(self.key)
+        """By the text of the source, which is kept there: rules are looked up whenever rules change.
+
+        By the key it would not do: thousands of sources may have one, if they are one rule with inline relations.
+        """
+        return hash(canonical_text(self.source))
 
     @property
     def reads(self) -> set[str]:

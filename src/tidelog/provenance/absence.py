@@ -68,7 +68,7 @@ class Absence:
     def __str__(self) -> str:
         lines = [f"{print_fact(self.relation, self.values)} is not there"]
         for failure in self.failures:
-            lines += [f"  {print_rule(failure.rule)}", f"    {failure}"]
+            lines += [f"  {print_rule(failure.rule.as_written)}", f"    {failure}"]
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
 
     def _repr_html_(self) -> str:

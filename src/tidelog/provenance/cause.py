@@ -56,7 +56,7 @@ class Cause:
                 return "as above", None
             shown.add(id(node))
             word = "" if node.rule not in self.rules else "the new rule " if self.has_come else "the removed rule "
-            return f"by {word}{print_rule(node.rule)}", tuple(self._conditions(node))
+            return f"by {word}{print_rule(node.rule.as_written)}", tuple(self._conditions(node))
 
         first = f"{print_fact(self.proof.relation, self.proof.values)} {verb}"
         return "\n".join([first, *indented(self.proof, 1, line)])

@@ -48,7 +48,7 @@ class Proof:
 
     def __repr__(self) -> str:
         """One line; a proof can be as deep as the data."""
-        reason = "explicit" if self.rule is None else f"by {print_rule(self.rule)}"
+        reason = "explicit" if self.rule is None else f"by {print_rule(self.rule.as_written)}"
         return f"<Proof of {print_fact(self.relation, self.values)}: {reason}>"
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Proof:
             if key in shown:
                 return "as above", None
             shown.add(key)
-            return f"by {print_rule(proof.rule)}", proof.conditions
+            return f"by {print_rule(proof.rule.as_written)}", proof.conditions
 
         return "\n".join(indented(self, 0, line))
 

@@ -54,6 +54,7 @@ from tidelog.rdf.sparql import Answer, ask
 from tidelog.rdf.sparql_update import read_update
 from tidelog.rdf.user_rules import (
     cannot_go_over,
+    checked_user_rules,
     no_triples,
     over_triples,
     reasoning_over_triples,
@@ -91,7 +92,7 @@ class Graph:
         self.reasoning = reasoning
         self._options = frozenset(options)
         self._asked_layout, self._named_graphs, self._engine_options = layout, named_graphs, engine_options
-        self.user_rules = parse(rules) if isinstance(rules, str) else rules
+        self.user_rules = checked_user_rules(parse(rules) if isinstance(rules, str) else rules)
         self.version = 0
         first = Layout.RULES
         if layout == "triples" or self._options or takes_triples(self.user_rules):

@@ -88,5 +88,5 @@ def _rule_name(node: Proof) -> str:
     if name is None:
         from tidelog.language.printer import print_rule
 
-        return print_rule(node.rule) if node.rule is not None else ""
+        return print_rule(node.rule.as_written) if node.rule is not None else ""
     return name.partition("(")[0].strip()

@@ -8,7 +8,7 @@ Invariant : a program means the same in both layouts, or is refused: where all c
             a rule that derives one of them cannot negate or aggregate another.
 Never     : no facts.
 
-Code: E212 a rule that derives triples from the absence of others.
+Codes: E212 a rule that derives triples from the absence of others; E214 an inline class or property.
 """
 
 from __future__ import annotations
@@ -70,10 +70,19 @@ def no_triples(facts: Iterable[Fact]) -> tuple[Fact, ...]:
     return tuple(fact for fact in facts if not is_statement(fact.relation))
 
 
+def checked_user_rules(program: Program) -> Program:
+    """The program, if none of its inline relations is a class or a property, whose facts are triples."""
+    for one in program.declarations:
+        if one.is_inline and is_statement(one.relation):
+            sentence = f"{one.relation} is a class or a property, and what is inline has no triples"
+            raise ProgramError.of("E214", sentence, place=one.place, remedy="leave out inline in its declaration")
+    return program
+
+
 def with_rules(own: Program, added: Program, removed: Sequence[str]) -> Program:
     """The user's program after rules came and went; removing one that the user does not have is refused."""
     kept = without(own.rules, removed) if removed else own.rules
-    declarations = (*own.declarations, *added.declarations)
+    declarations = (*own.declarations, *checked_user_rules(added).declarations)
     return Program((*kept, *added.rules), own.facts, declarations, own.inputs, own.outputs)
 
 

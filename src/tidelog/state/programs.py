@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tidelog.analysis.arities import arities
 from tidelog.errors import Problem, StateError
@@ -42,7 +42,8 @@ def program_change(before: Program, after: Program, present: Program | None = No
     """The difference between what a rule file said and what it says, for an engine whose rules are `present`.
 
     A declaration that was changed, or taken away from a relation that is still in use, is refused: facts were let in
-    under it. So is a file that has nothing to do with the one before.
+    under it. So is a file that has nothing to do with the one before. A relation that the file declares inline and that
+    the engine stores goes on being stored: earlier releases read over the word, and no other relation differs by it.
     """
     held = before if present is None else present
     _check_kinship(arities(before) | arities(held), arities(after))
@@ -80,7 +81,9 @@ def _other_declarations(before: Program, held: Program, after: Program) -> Itera
     now, used = {one.relation: one for one in after.declarations}, arities(after)
     for old in dict.fromkeys((*before.declarations, *held.declarations)):
         new = now.get(old.relation)
-        if new == old or (new is None and (old.relation not in used or old not in before.declarations)):
+        if new is not None and replace(new, is_inline=old.is_inline) == old and (new.is_inline or not old.is_inline):
+            continue
+        if new is None and (old.relation not in used or old not in before.declarations):
             continue
         was = print_program(Program(declarations=(old,))).strip()
         yield Problem(

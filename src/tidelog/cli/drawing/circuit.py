@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tidelog.analysis.components import relations_read
+from tidelog.analysis.inlining import evaluated_rules
 from tidelog.language.printer import canonical_text
 from tidelog.language.terms import Atom, Literal, Negation, Program, Rule
 from tidelog.planning.lowered import LoweredRule, Stage, is_hidden, is_of_rewrites
@@ -22,10 +23,11 @@ from tidelog.planning.rewrites import wired
 
 def rows_of(program: Program) -> tuple[Rule, ...]:
     """The rows of a checked program."""
-    stages = [stage for stage in lower(program.rules).stages if not stage.finds_undefined]
+    rules = evaluated_rules(program)
+    stages = [stage for stage in lower(rules).stages if not stage.finds_undefined]
     rows = [row for stage in stages for row in _rows(stage)]
     names: dict[str, str] = {}
-    taken = {relation for rule in program.rules for relation in (rule.head.relation, *relations_read(rule))}
+    taken = {relation for rule in rules for relation in (rule.head.relation, *relations_read(rule))}
     for relation in (row.head.relation for row in rows if is_hidden(row.head.relation)):
         names.setdefault(relation, _fresh(_word(relation), taken))
     return tuple(_renamed(row, names) for row in rows)
@@ -57,7 +59,7 @@ def _name(row: LoweredRule) -> str | None:
     """What a row is: a direction, or the signal of a rule by the rule's name if it has one."""
     if is_of_rewrites(row.head.relation):
         return "direction"
-    is_named = row.key != canonical_text(row.source)
+    is_named = row.key != canonical_text(row.source.as_written)
     return row.key if is_named else None
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from base64 import b64encode
 
 from tidelog.analysis.hypergraph import hypergraph
+from tidelog.analysis.inlining import evaluated_rules
 from tidelog.cli.drawing.diagram import diagram
 from tidelog.cli.drawing.svg import svg
 from tidelog.language.terms import Program
@@ -23,6 +24,6 @@ def rule_graph(program: Program) -> str:
     """Which rules feed which, as HTML; empty if there is nothing or too much to draw."""
     if not 0 < len(program.rules) <= _MANY:
         return ""
-    picture = svg(diagram(hypergraph(program.rules), "which rules feed which"))
+    picture = svg(diagram(hypergraph(evaluated_rules(program)), "which rules feed which"))
     held = b64encode(picture.encode()).decode()
     return f'<img alt="which rules feed which" style="max-width:100%" src="data:image/svg+xml;base64,{held}">'

@@ -22,6 +22,7 @@ from enum import Enum
 
 from tidelog.analysis.arities import arities
 from tidelog.analysis.impact import without
+from tidelog.analysis.inlining import inline_relations
 from tidelog.analysis.program_check import check
 from tidelog.changes.change import Change
 from tidelog.changes.names import check_names
@@ -220,8 +221,9 @@ class _Group:
         update = line.update
         try:
             added = parse(update.add_rules) if update.add_rules else _NOTHING
-            check_names((*update.insert, *update.delete, *(fact.relation for fact in added.facts)))
             program = self._program_after(update, added)
+            facts = (*update.insert, *update.delete, *(fact.relation for fact in added.facts))
+            check_names(facts, inline_relations(program))
         except TidelogError as error:
             return error.problems[0].sentence
         columns: dict[str, int] = {}
@@ -233,6 +235,11 @@ class _Group:
             return _Verdict.WAITS  # for by then it may be empty
         if mismatch and not update.remove_rules:
             return f"{mismatch} has {self._known(mismatch)} columns, not {columns[mismatch]}"
+        filled = next((name for name in inline_relations(added) if self._has_facts(name)), None)
+        if filled and filled in self._columns:
+            return _Verdict.WAITS  # for the lines before may take them away
+        if filled:
+            return f"{filled} is declared inline, and an inline relation has no facts"
         types = self._types | _declared(added)
         wrong = _wrong_value(update.insert, types) or _wrong_value(written_facts(added), types)
         if wrong:
@@ -251,6 +258,10 @@ class _Group:
             return None
         is_held = relation in self._fixed or self._engine.size(relation) > 0
         return self._engine[relation].arity if is_held else None
+
+    def _has_facts(self, relation: str) -> bool:
+        """Whether a relation has explicit facts, or lines of the group speak of some."""
+        return relation in self._columns or (relation in self._engine and len(self._engine.explicit(relation)) > 0)
 
     @property
     def _fixed(self) -> Mapping[str, int]:
