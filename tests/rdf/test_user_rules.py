@@ -76,3 +76,15 @@ def test_properties_that_no_rule_reads_are_no_typing_errors(recwarn):
     """`:age` beside a rule about `:ages`: data of a graph are mostly read by no rule."""
     graph(":a :age 1 . :ages rdfs:domain :Person .")
     assert [str(one.message) for one in recwarn if "W203" in str(one.message)] == []
+
+
+def test_an_inline_relation_may_be_the_users_own_and_no_class():
+    """What is inline has no facts, and the facts of a class are triples."""
+    prefix = "@prefix ex: <http://example.org/> .\n"
+    own = f"{prefix}.decl pair(x: any, y: any) inline\npair(x, y) :- ex:p(x, y), ex:p(y, x).\nex:Twin(x) :- pair(x, _)."
+    for layout in ("rules", "triples"):
+        found = graph(":a :p :b . :b :p :a .", "none", rules=own, layout=layout)
+        assert sum("Twin" in str(triple) for triple in found) == 2
+        assert "pair" not in found.engine.relations
+    with pytest.raises(TidelogError, match="E214"):
+        graph("", rules=f"{prefix}.decl ex:Twin(x: any) inline\nex:Twin(x) :- ex:p(x, x).")
