@@ -125,6 +125,23 @@ def test_the_driver_forgets_constants_and_tables_stay_readable(spark: SparkSessi
         }
 
 
+def test_aggregates_read_the_numbers_that_constants_have_after_the_driver_forgot_them(spark: SparkSession) -> None:
+    """They went on with the dictionary that was forgotten: the values of one update were read as those of another."""
+    program = """
+        most(x, m) :- score(x, _), m = max y : { score(x, y) }.
+        total(x, s) :- score(x, _), s = sum y : { score(x, y) }.
+    """
+    with driver(spark, {**PAGED, "constants": 50}, partitions=2):
+        engine, expected = Engine(program, backend="spark", spark=spark), Engine(program)
+        for turn in range(6):
+            scores = [(f"team {at % 4}", 1000 * turn + 7 * at * at) for at in range(30)]
+            for one in (engine, expected):
+                one.apply(insert={"score": scores})
+            for name in ("most", "total"):
+                assert set(engine[name]) == set(expected[name])
+        engine.verify()
+
+
 def test_what_the_driver_forgot_it_learns_again(spark: SparkSession) -> None:
     """Texts that wait, and texts that are stored."""
     jobs = Jobs(spark)

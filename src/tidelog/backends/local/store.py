@@ -54,16 +54,13 @@ class LocalStore:
     def __init__(
         self, dictionary: Dictionary | None = None, supply: Supply = ALL_HERE, workers: Workers = ALONE
     ) -> None:
-        self.dictionary = Dictionary(workers) if dictionary is None else dictionary
-        self.catalogue = Catalogue(self.dictionary.latch, workers)
+        dictionary = Dictionary(workers) if dictionary is None else dictionary
+        self.catalogue = Catalogue(dictionary.latch, workers)
         self.relations, self.relation = self.catalogue.relations, self.catalogue.relation
         self._supply, self.workers, self.runner = supply, workers, Runner(self.relations, workers)
         self.derivations = self.runner.derivations
-        known = self.relations, self.relation, self.dictionary, self.derivations
-        self.bits = BitStages(*known, lambda: self.counted)
         self.prepared: dict[int, Preparation] = {}
-        self.counted, self.groups = Counted(), Groups(self.dictionary, self.catalogue.pause)
-        self._best = BestFirst(self._preparation, self.runner, self.relations, self.dictionary)
+        self.renumber(dictionary)
 
     # -- for the engine --------------------------------------------------------------------------------------------
 
@@ -121,6 +118,12 @@ class LocalStore:
         """Between transactions: forget every fact, count and plan, but no constant."""
         self.catalogue.clear()
         self.prepared, self.counted, self.groups = {}, Counted(), Groups(self.dictionary, self.catalogue.pause)
+
+    def renumber(self, dictionary: Dictionary) -> None:
+        """Between transactions: numbers are those of this dictionary from now on, for whatever reads values, too."""
+        self.dictionary, self.counted, self.groups = dictionary, Counted(), Groups(dictionary, self.catalogue.pause)
+        self.bits = BitStages(self.relations, self.relation, dictionary, self.derivations, lambda: self.counted)
+        self._best = BestFirst(self._preparation, self.runner, self.relations, dictionary)
 
     def commit(self, *, tidies: bool = True) -> None:
         """End the transaction: what is NOW becomes OLD. After an interrupt inside it, call it again to finish it.

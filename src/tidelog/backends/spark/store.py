@@ -292,9 +292,9 @@ class SparkStore:
         relations = self.near.relations.values()
         return any(len(found.restrict(found.journal, View(Mark.FORESEEN))) for found in relations)
 
-    def commit(self) -> None:
+    def commit(self, *, forgets: bool = False) -> None:
         """End the transaction on the driver; what it changed has been written before (backend.py)."""
-        is_crowded = bool(self.large) or self._is_full
+        is_crowded = forgets or bool(self.large) or self._is_full
         self.near.commit()
         if is_crowded:
             self.forget()
@@ -327,9 +327,9 @@ class SparkStore:
         """Between transactions: nothing is large, and the driver keeps only what Spark does not have."""
         self.supply.is_spoiled = True  # until everything is there again: an interrupt may fall anywhere
         self.large.release()
-        self.near.clear()
         if self._has_too_many_constants:
             self._forget_constants()
+        self.near.clear()
         self.supply.reset()
         self.near.commit()
 
@@ -345,7 +345,7 @@ class SparkStore:
         """
         fresh = Dictionary()
         fresh.latch = self.constants.dictionary.latch
-        self.near.dictionary = fresh
+        self.near.renumber(fresh)
         self.constants.renew(fresh)
         small = (cold for cold in self.committed.relations.values() if cold.base is None)
         self._most_constants = max(self.capacity.constants, 2 * sum(len(cold.overlay) * cold.width for cold in small))
