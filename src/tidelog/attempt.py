@@ -19,7 +19,8 @@ from tidelog.changes.change import Change, FactTable, FactTables
 from tidelog.changes.declared import as_asked
 from tidelog.changes.fact_sources import to_table
 from tidelog.limits import Budget
-from tidelog.maintenance.counters import stats_of
+from tidelog.maintenance.bulk import TooLargeError
+from tidelog.maintenance.counters import Counters, stats_of
 from tidelog.maintenance.joining import Progress
 from tidelog.maintenance.marking import Foreseen
 from tidelog.maintenance.missing_values import REFUSE, Missing
@@ -110,6 +111,15 @@ class _Described:
     """What a save has to know."""
 
 
+class _Done(NamedTuple):
+    """What maintenance has done, before anything is committed."""
+
+    store: Any
+    described: _Described
+    counters: Counters
+    missing: Missing
+
+
 @dataclass(eq=False, slots=True)
 class Attempt:
     """The parts of an engine that an update needs."""
@@ -143,7 +153,40 @@ class Attempt:
         started = time.perf_counter()
         backend = self.backend
         backend.begin(budget)
-        types = self.after.types
+        is_alone = arriving is None and not (later or insert or inline or self.foreseen or budget.watcher)
+        done = None
+        if delete and is_alone and self.before is self.after:
+            done = self._in_portions(delete, budget, journals=journals)
+        if done is None:
+            done = self._at_once(insert, delete, inline, budget, later, arriving, journals=journals)
+        store, described, counters, missing = done
+        counters.add("marks", self.foreseen.counters.values["marks"] if self.foreseen else 0)
+        if self.arithmetic == REFUSE:
+            missing.refuse(self.after.schedule)
+        stats = stats_of(counters, budget.rounds, self.strategy.name)
+        stats.costs, stats.without_value = costs(store), missing.told(self.after.schedule)
+        stats.seconds = time.perf_counter() - started
+        change = Change(described.inserted, described.deleted, stats, self.version())
+        entry = Entry(self.version(), *described.kept) if described.kept else None
+        before = Before(self.before.rules, described.withdrawn)
+        backend.charge()
+        backend.prepare()
+        stats.jobs = backend.jobs
+        return Prepared(change, before, missing, entry)
+
+    def _at_once(
+        self,
+        insert: Sources,
+        delete: Sources,
+        inline: Sources,
+        budget: Budget,
+        later: Sequence[Asked],
+        arriving: Arriving | None,
+        *,
+        journals: bool,
+    ) -> _Done:
+        """One schedule of calls for everything."""
+        backend, types = self.backend, self.after.types
         gone = {name: backend.find(name, facts, types(name), self.arity(name)) for name, facts in delete.items()}
         missed = backend.missed
         come = self._interned(insert)
@@ -168,20 +211,34 @@ class Attempt:
         if arriving is not None:
             arriving.close()
         outcome.counters.add("ignored deletions", missed)
-        outcome.counters.add("marks", self.foreseen.counters.values["marks"] if self.foreseen else 0)
         missing = self.missing().after(outcome, self.after.schedule, backend)
-        if self.arithmetic == REFUSE:
-            missing.refuse(self.after.schedule)
-        stats = stats_of(outcome.counters, budget.rounds, self.strategy.name)
-        stats.costs, stats.without_value = costs(store), missing.told(self.after.schedule)
-        stats.seconds = time.perf_counter() - started
-        change = Change(described.inserted, described.deleted, stats, self.version())
-        entry = Entry(self.version(), *described.kept) if described.kept else None
-        before = Before(self.before.rules, described.withdrawn)
-        backend.charge()
-        backend.prepare()
-        stats.jobs = backend.jobs
-        return Prepared(change, before, missing, entry)
+        return _Done(store, described, outcome.counters, missing)
+
+    def _in_portions(self, delete: Sources, budget: Budget, *, journals: bool) -> _Done | None:
+        """A deletion in the portions that the backend cuts; None if it cuts none, or if all is done better at once."""
+        backend, schedule = self.backend, self.after.schedule
+        given = {name: (facts, self.after.types(name), self.arity(name)) for name, facts in delete.items()}
+        portions = backend.portions(given, budget)
+        if portions is None:
+            return None
+        store, described, counters = profiled(backend.store), _Described(keeps=journals), Counters()
+        missing = self.missing()
+        try:
+            for gone in portions:
+                outcome = maintain(store, schedule, self.strategy, delete=gone, insert={}, budget=budget)
+                missing = missing.after(outcome, schedule, backend)
+                portions.take(outcome)
+                counters.join(outcome.counters)
+        except TooLargeError:
+            portions.give_up()
+            return None
+        counters.add("ignored deletions", backend.missed)
+        inserted, deleted, withdrawn = portions.tables()
+        described.inserted, described.deleted = _of_users(inserted), _of_users(deleted)
+        described.withdrawn = _of_users(withdrawn)
+        if journals:
+            described.kept = inserted, deleted, {}, withdrawn
+        return _Done(store, described, counters, missing)
 
     def _describe(self, outcome: Outcome[Any], described: _Described, budget: Budget) -> None:
         """Copy what came and went, in steps: updates may still join. What a save has to know holds our own relations,

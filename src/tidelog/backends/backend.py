@@ -10,7 +10,7 @@ Never     : no rules beyond those of the schedule it is given.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -21,6 +21,7 @@ from tidelog.changes.change import FactTable, FactTables
 from tidelog.errors import ProgramError
 from tidelog.language.terms import Atom, Value
 from tidelog.limits import Budget
+from tidelog.maintenance.outcome import Outcome
 from tidelog.maintenance.schedule import Schedule
 from tidelog.maintenance.store import F, Store
 from tidelog.planning.views import View
@@ -30,6 +31,8 @@ from tidelog.state.stored_facts import Encodable
 T = TypeVar("T")
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 """Yes or no for each fact of a table."""
+Tables: TypeAlias = dict[str, FactTable]
+"""Facts by relation, for good."""
 
 
 Given = tuple[object, tuple[str, ...] | None, int | None]
@@ -41,6 +44,22 @@ class Asks(Protocol[F]):
 
     def ask(self, question: Callable[[Backend[F]], T]) -> T:
         """What the question finds in the last version."""
+
+
+class Portions(Protocol[F]):
+    """A deletion in portions: each is maintained as if those before it were a version, which no reader sees."""
+
+    def __iter__(self) -> Iterator[Mapping[str, F]]:
+        """The facts that go, portion by portion."""
+
+    def take(self, outcome: Outcome[F]) -> None:
+        """A portion was maintained; go on from there. Raises TooLargeError if all of it is done better at once."""
+
+    def give_up(self) -> None:
+        """Work on the last version again; what was given can be looked for at once."""
+
+    def tables(self) -> tuple[Tables, Tables, Tables]:
+        """What has come, what has gone, and what was explicit, in all portions together; our own relations, too."""
 
 
 class Backend(Protocol[F]):
@@ -89,6 +108,12 @@ class Backend(Protocol[F]):
 
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> F:
         """Those of the facts, from any source, that are in the materialisation; 9 is 9.0 where floats are declared."""
+
+    def portions(self, delete: Mapping[str, Given], budget: Budget) -> Portions[F] | None:
+        """A deletion that is done in portions, one after the other in one transaction; None if it is done at once.
+
+        Asked before `find`, of an update that only deletes.
+        """
 
     def tally(self, relation: str, source: object, types: tuple[str, ...] | None, view: View) -> int:
         """How many of the facts are at hand and in the view; asked within a transaction, and changes nothing."""

@@ -50,6 +50,12 @@ class Counters:
         if number:
             self.values[name] += number
 
+    def join(self, others: Counters) -> None:
+        """Take over what was counted of another part of the same update."""
+        self.values.update(others.values)
+        self.derivations.update(others.derivations)
+        self.choices += others.choices
+
     def collect(self, derived: Mapping[tuple[str, str], int]) -> None:
         """Take over what a store derived, per rule of the user and phase."""
         for rule_and_phase, number in derived.items():

@@ -129,6 +129,9 @@ class LocalBackend:
             self.missed += len(strange) + len(row_lookups.distinct_rows(table[~are_strange])) - len(found)
         return found
 
+    def portions(self, delete: Mapping[str, Given], budget: Budget) -> None:
+        """Never: what is here is followed, however much it is."""
+
     def tally(self, relation: str, source: object, types: tuple[str, ...] | None, view: View) -> int:
         """How many of the facts are stored and in the view."""
         found, columns = self.store.relations.get(relation), as_asked(to_table(source, relation), types)
@@ -202,8 +205,7 @@ class LocalBackend:
         is_watched = budget.watcher is not None or budget.looks_at_arrivals
         asked = self.store.catalogue.pause.once(ask_budget) if is_watched else ask_budget
         self.store.ask_budget = self.ask_arriving = asked
-        self.ask, self._budget = ask, budget
-        self.missed = 0
+        self.ask, self._budget, self.missed = ask, budget, 0
         self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.moved
 
     def is_apart(self, relations: Set[str]) -> bool:
@@ -230,8 +232,7 @@ class LocalBackend:
     @contextmanager
     def beside(self, changed: Set[str], read: Set[str], kept: Set[str]) -> Iterator[None]:
         """Let another transaction be done while one is open."""
-        mine = self.ask, self.ask_arriving, self._budget, self.missed
-        self._is_beside = True
+        mine, self._is_beside = (self.ask, self.ask_arriving, self._budget, self.missed), True
         try:
             with self.store.catalogue.pause.released(), beside.beside(self.store, changed, read, kept):
                 yield
@@ -245,8 +246,7 @@ class LocalBackend:
 
     def charge(self) -> None:
         """Ask the budget whether to commit. Facts that were stored before, and are facts again, count only here."""
-        store = self.store
-        store.ask_budget()
+        (store := self.store).ask_budget()
         if self._budget.limits.facts is not None:
             growth = len(store.touched(store.relations, INSERTED)) - len(store.touched(store.relations, DELETED))
             self._budget.ask_facts(sum(relation.alive for relation in store.relations.values()) + growth)

@@ -27,6 +27,7 @@ from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.cluster.session import session
 from tidelog.backends.spark.comparing import compared
+from tidelog.backends.spark.driver.asking import answer_to
 from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.driver.orders import looked_up
 from tidelog.backends.spark.files.saving import SavedFiles
@@ -38,6 +39,7 @@ from tidelog.backends.spark.large.committed import release
 from tidelog.backends.spark.large.fact_frames import CommittedFacts, FewFacts, ManyFacts, matching
 from tidelog.backends.spark.large.working import Lease
 from tidelog.backends.spark.onlooker import Onlooker
+from tidelog.backends.spark.portions import Portions, large_ones
 from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.encoding import as_declared
@@ -67,9 +69,11 @@ class SparkBackend:
         self._near, self._incoming = LocalBackend(self.store.near), Incoming(self._jobs, self.store)
         self.missed, self._budget = 0, Budget()
         self._after: dict[str, ColdRelation] | None = None
+        self.looked_for: dict[str, Arrived] = {}
+        """What DataFrames that `portions` has read want to be found."""
         self.is_aside, self.onlooker = seen is not None, None
         if seen is None and self.store.files is not None:
-            self.onlooker = Onlooker(lambda: self.store.committed.relations, self._seen)
+            self.onlooker = Onlooker(lambda: self.store.committed.version, self._seen)
         self.nbytes, self.rebase, self.straighten = self._near.nbytes, self._near.rebase, self._near.straighten
 
     def _seen(self, relations: Mapping[str, ColdRelation]) -> SparkBackend:
@@ -159,18 +163,41 @@ class SparkBackend:
         """
         if not isinstance(source, DataFrame):
             columns = as_asked(self._near.given(source, relation, arity), types)
-            return self._found(relation, self._near.encoded(columns))
-        source = as_declared(source, types, is_asked=True)
-        arrived = self._incoming.arrived({relation: Source(source, None, arity)}, are_looked_for=True)[relation]
+            return self.found(relation, self._near.encoded(columns))
+        arrived = self.looked_for.pop(relation, None) or self._look_for({relation: (source, types, arity)})[relation]
         if arrived.rows is not None:
-            return self._found(relation, arrived.rows)
+            return self.found(relation, arrived.rows)
         given = self.store.include(relation, arrived.arity, arrived.facts)
         found = self.store.restrict(given, OLD)
         arrived.release()
         self.missed += len(given) - len(found)
         return found
 
-    def _found(self, relation: str, rows: Array) -> LocalFacts:
+    def _look_for(self, given: Mapping[str, Given]) -> dict[str, Arrived]:
+        sources = {
+            name: Source(as_declared(frame, types, is_asked=True), None, arity)
+            for name, (frame, types, arity) in given.items()
+            if isinstance(frame, DataFrame)
+        }
+        return self._incoming.arrived(sources, are_looked_for=True)
+
+    def portions(self, delete: Mapping[str, Given], budget: Budget) -> Portions | None:
+        """See the protocol: a large deletion of DataFrames, where relations are files."""
+        self.looked_for = self._look_for(delete)
+        many = large_ones(self.looked_for, self.store)
+        return Portions(self, self._jobs, delete, many, budget) if many else None
+
+    def go_on(self, budget: Budget) -> None:
+        """Go on from what the transaction has done so far, as if it were a version; readers see the last one."""
+        self.charge()
+        self.prepare()
+        assert self._after is not None
+        self.store.committed.go_on(self._after)
+        self._after = None
+        self.store.commit(forgets=True)
+        self._budget = answer_to(budget, self.store, self._near, self._jobs)
+
+    def found(self, relation: str, rows: Array) -> LocalFacts:
         """Those of the rows that are facts; the others are counted."""
         distinct = distinct_rows(np.ascontiguousarray(rows)) if rows.shape[1] else rows[:1]
         found = self.store.near.find(relation, distinct)
@@ -190,28 +217,8 @@ class SparkBackend:
         self._jobs.begin()
         self._jobs.require_session()
         store.freshen()
-        store.bulk.stats, store.bulk.limits = [], budget.limits
-
-        def ask_arriving() -> None:
-            budget.ask_time()
-            if budget.limits.facts is not None or budget.watcher is not None:
-                budget.ask_facts(store.committed.facts + store.grown)
-            if budget.limits.bytes is not None:
-                budget.ask_bytes(store.near.nbytes)
-
-        def ask_budget() -> None:
-            ask_arriving()
-            if store.supply.held > 2 * store.capacity.facts:
-                raise TooLargeError.about("all relations", store.capacity.facts, "raise spark.tidelog.driver.facts")
-
-        def ask(weight: Callable[[], int]) -> None:
-            budget.ask_time()
-            if budget.limits.bytes is not None:
-                budget.ask_bytes(store.near.nbytes + weight())
-
-        store.near.ask_budget, self._near.ask_arriving = ask_budget, ask_arriving
-        store.near.catalogue.pause.begin(ask_arriving)  # a full driver is for strategies to hear, which are given up
-        self._near.ask, self._jobs.ask_budget, self._budget = ask, budget.ask_time, budget
+        store.bulk.stats, store.bulk.limits, store.bulk.is_declined, self.looked_for = [], budget.limits, False, {}
+        self._budget = answer_to(budget, store, self._near, self._jobs)
 
     def charge(self) -> None:
         """Ask the budget whether to commit; large relations are counted here only, because that takes a job."""
@@ -244,10 +251,11 @@ class SparkBackend:
             self.prepare()
             after = self._after
         assert after is not None
-        before = committed.relations
+        before = committed.version
         committed.relations = after
         self.store.commit()
-        self._after = None
+        committed.settle()
+        self._after, self.looked_for = None, {}
         release(before, keeping=after)
         self._jobs.end()
         if self.onlooker is not None:
@@ -275,6 +283,9 @@ class SparkBackend:
         if after is not None:
             release(after, keeping=self.store.committed.relations)
         self.store.rollback()
+        if self.store.committed.go_back():
+            self.store.spoil()
+        self.looked_for = {}
         self._jobs.end()
 
     def distrust(self) -> None:

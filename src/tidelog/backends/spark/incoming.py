@@ -92,12 +92,12 @@ class Incoming:
 
         An update that has more facts than there were before is a load: its facts are in files already, where bulk work
         reads them, and the driver would have to learn all their texts. Facts that are looked for are mostly to be
-        deleted, and others go with each of them: 300,000 were measured to cost more this way (decision 16).
+        deleted, and others go with each of them: more than two portions go in portions (backends/spark/portions.py).
         """
         capacity = self._store.capacity
         if rows > self._store.committed.facts:
             return min(capacity.change, capacity.relation)
-        return capacity.change if are_looked_for else capacity.followed(self._store.committed.size(name))
+        return 2 * capacity.portion if are_looked_for else capacity.followed(self._store.committed.size(name))
 
     def _written(self, name: str, arity: int, facts: Segments, most: int) -> Arrived:
         if facts.rows > most:

@@ -29,6 +29,7 @@ from tidelog.backends.spark.large.working import Working
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Value
 from tidelog.limits import Limits
+from tidelog.maintenance.bulk import TooLargeError
 from tidelog.planning.lowered import LoweredRule, Stage
 from tidelog.planning.views import ANY, NOW, Mark, View
 
@@ -53,6 +54,8 @@ class WholeStages:
         self.limits = Limits()
         self.stats: list[bulk.BulkStats] = []
         """What the compiled kernels derived in bulk since the update began, stage by stage."""
+        self.is_declined = False
+        """Whether nothing is to be derived here: a deletion goes through the driver in portions, or not at all."""
 
     def is_large(self, relations: Iterable[str]) -> bool:
         """Whether a large change goes through one of the relations."""
@@ -60,6 +63,8 @@ class WholeStages:
 
     def rebuild(self, stage: Stage, ask_budget: Callable[[], None]) -> int:
         """Derive the stage's NOW in bulk; the number of its facts. `ask_budget` is called once per round."""
+        if self.is_declined:
+            raise TooLargeError.about(stage.name, self._supply.capacity.facts, "raise spark.tidelog.driver.facts")
         self._constants.dictionary.encode([value for rule in stage.rules for value in _constants(rule)])
         self._constants.learn()
         arities = {rule.head.relation: len(rule.head.terms) for rule in stage.rules}

@@ -49,6 +49,11 @@ class Capacity:
         """
         return max(self.change, min(4 * self.change, size // 4))
 
+    @property
+    def portion(self) -> int:
+        """How many facts of a large deletion the driver follows at once (backends/spark/portions.py)."""
+        return max(self.change // 8, 1)
+
     @staticmethod
     def of(spark: SparkSession) -> Capacity:
         """What the session's settings `spark.tidelog.driver.<name>` say."""

@@ -56,7 +56,7 @@ class DriverSupply:
     races_provers = False
 
     def __init__(self, source: Source, capacity: Capacity) -> None:
-        self._source, self._capacity = source, capacity
+        self._source, self.capacity = source, capacity
         self._store = LocalStore()
         self._pages = Pages()
         self._ladders: dict[tuple[int, int], tuple[Plan, Matching, Ladder]] = {}
@@ -139,7 +139,7 @@ class DriverSupply:
 
     def fits(self, relation: str) -> bool:
         """Whether the whole relation is in the store or has room there."""
-        return self.is_here(relation) or self._source.size(relation) + self.held <= self._capacity.whole
+        return self.is_here(relation) or self._source.size(relation) + self.held <= self.capacity.whole
 
     def bring(self, look_ups: LookUps) -> None:
         """Fetch the facts with these keys, all together, as far as they are not in the store."""
@@ -162,7 +162,7 @@ class DriverSupply:
         if self.is_here(name):
             return None
         size = self._source.size(name)
-        if not columns or size <= self._capacity.relation:
+        if not columns or size <= self.capacity.relation:
             if self._source.arity(name):  # a relation without columns is one fact, and facts are always brought
                 self._check_room(name, size)
             self._pages.note_whole(name)
@@ -187,7 +187,7 @@ class DriverSupply:
         """
         if stage.groups or stage.has_links or not probe.is_of_heads or not probe.columns:
             return False
-        return self._source.size(probe.relation) > self._capacity.relation and self._source.is_derived(probe.relation)
+        return self._source.size(probe.relation) > self.capacity.relation and self._source.is_derived(probe.relation)
 
     def _expected(self, name: str, columns: tuple[int, ...], keys: int) -> int:
         """About how many facts have one of this number of keys."""
@@ -195,8 +195,8 @@ class DriverSupply:
         return self._source.size(name) * keys // max(distinct, 1)
 
     def _check_room(self, name: str, more: int) -> None:
-        if self.held + more > self._capacity.facts:
-            raise TooLargeError.about(name, self._capacity.facts, "raise spark.tidelog.driver.facts")
+        if self.held + more > self.capacity.facts:
+            raise TooLargeError.about(name, self.capacity.facts, "raise spark.tidelog.driver.facts")
 
     def _place(self, brought: Brought) -> None:
         """Store committed facts that are not stored yet."""

@@ -33,6 +33,31 @@ class Committed:
     def __init__(self, jobs: Jobs, constants: Constants, store: FileStore | None) -> None:
         self._jobs, self._constants, self._store = jobs, constants, store
         self.relations: Mapping[str, ColdRelation] = {}
+        self._version: Mapping[str, ColdRelation] | None = None
+
+    @property
+    def version(self) -> Mapping[str, ColdRelation]:
+        """The relations that readers see: those of the last version."""
+        version = self._version  # before the others: it may be settled meanwhile
+        return self.relations if version is None else version
+
+    def go_on(self, relations: Mapping[str, ColdRelation]) -> None:
+        """A transaction works on these from now on, as if they were a version."""
+        if self._version is None:
+            self._version = self.relations
+        self.relations = relations
+
+    def go_back(self) -> bool:
+        """Work on the last version again; whether a transaction had gone on from it."""
+        if self._version is None:
+            return False
+        self.relations = self._version
+        self._version = None
+        return True
+
+    def settle(self) -> None:
+        """What is worked on is the version that readers see."""
+        self._version = None
 
     @property
     def facts(self) -> int:
