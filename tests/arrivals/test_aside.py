@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tidelog as tl
@@ -18,6 +19,7 @@ from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins.aggregates import Groups
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.maintenance.explicit import Explicit
+from tidelog.planning.views import NO_MARKS, Mark
 
 
 def started() -> tl.Engine:
@@ -134,3 +136,33 @@ def test_groups_that_are_looked_at_stay_so_while_another_transaction_is_done() -
         groups.forget()
         groups.is_regrouping = False
     assert groups.is_regrouping
+
+
+@pytest.mark.parametrize("passed", [0, 1, 40, 3000])
+def test_a_journal_is_handed_over_and_taken_back_without_a_copy(passed: int) -> None:
+    """Memory for a copy of millions of rows took half a second to come by. What the other transaction writes down
+    meanwhile, however much, goes elsewhere, and comes behind what the open one has.
+    """
+    engine = tl.Engine()
+    engine.apply(insert={"q": [(number,) for number in range(4000)]})
+    relation = engine._backend.store.relations["q"]
+    mine, others = np.arange(0, 900, dtype=np.int32), np.arange(950, 950 + passed, dtype=np.int32)
+    relation.mark(mine, NO_MARKS, Mark.NOW)
+    journal, marks = relation._journal, relation.marks[:900].tolist()
+    kept = relation.set_aside()
+    before = relation.marks.take(others)
+    relation.mark(others, NO_MARKS, Mark.NOW)
+    assert kept.rows.tolist() == mine.tolist()
+    relation.commit(tidies=False)
+    if passed:
+        relation.turn((others, before), kept)
+    else:
+        relation.resume(kept)
+    assert relation.journal.tolist() == [*mine.tolist(), *others.tolist()]
+    assert relation.marks[:900].tolist() == marks
+    if 900 + passed <= len(journal):
+        assert relation._journal is journal
+    relation.rollback()
+    engine._backend.store.catalogue._opened.clear()
+    assert len(engine["q"]) == 4000 - passed
+    engine.close()

@@ -57,6 +57,8 @@ class Aside(NamedTuple):
     """Those of the rows, or if it `is_whole` those of all rows that there were."""
     is_whole: bool
     is_turned: bool
+    journal: Array
+    """The array of which the rows are the first ones."""
 
 
 class Relation(Arrays):
@@ -286,12 +288,21 @@ class Relation(Arrays):
             self._pause()
 
     def set_aside(self) -> Aside:
-        """Leave the transaction for another one to be done first: the rows that it has marked, and their marks."""
-        rows, is_whole = self.journal.copy(), relation_kernels.are_many(self._counters)
-        marks = self.marks[: self.count].copy() if is_whole else self.marks.take(rows)
-        kept = Aside(rows, marks, is_whole, self.is_turned)
+        """Leave the transaction for another one to be done first: the rows that it has marked, and their marks.
+
+        The journal is handed over, not copied: memory for millions of rows may take half a second to come by.
+        """
+        rows, is_whole = self.journal, relation_kernels.are_many(self._counters)
+        marks = steps.copied(self.marks[: self.count]) if is_whole else self.marks.take(rows)
+        kept = Aside(rows, marks, is_whole, self.is_turned, self._journal)
         self.rollback()
+        self._journal = np.empty(LEAST_ROWS, np.int32)
         return kept
+
+    def _take_back(self, kept: Aside) -> None:
+        """Use the journal again that was handed over, while nothing is in the present one."""
+        if len(kept.journal) > len(self._journal):
+            self._journal = kept.journal
 
     def resume(self, kept: Aside) -> None:
         """Go on where `set_aside` was called, if nothing has changed since; the marks are as they were.
@@ -299,6 +310,7 @@ class Relation(Arrays):
         The journal may be another array than before, as after a growth.
         """
         self.epoch += 1
+        self._take_back(kept)
         self._reserve_journal(len(kept.rows))
         with self.latch:
             self._has_bare_rows, self.is_turned = True, kept.is_turned
@@ -311,14 +323,15 @@ class Relation(Arrays):
         `changed` are the rows that it has marked, and their marks before it ended.
         """
         rows, before = changed
-        own, marks, is_whole, _ = kept if kept is not None else Aside(rows[:0], before[:0], False, False)
+        kept = kept or Aside(rows[:0], before[:0], False, False, rows[:0])
         self.epoch += 1
+        self._take_back(kept)
         with self.latch:
             after = self.marks.take(rows)
-            self._reserve_journal(len(own) + len(rows))  # before anything is changed: memory may be short
+            self._reserve_journal(len(kept.rows) + len(rows))  # before anything is changed: memory may be short
             self._has_bare_rows = self.is_turned = True
             arrays = self.marks, self._counters, self._journal
-            relation_kernels.turn_rows(own, marks, int(is_whole), rows, before, after, *arrays)
+            relation_kernels.turn_rows(kept.rows, kept.marks, int(kept.is_whole), rows, before, after, *arrays)
 
     def straighten(self) -> None:
         """OLD is the last version again, whatever has passed."""

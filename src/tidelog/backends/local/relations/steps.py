@@ -153,6 +153,13 @@ def untouched(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     return np.frombuffer(_memory(size), dtype).reshape(shape)
 
 
+def copied(array: Array) -> Array:
+    """A copy that cannot be made in steps: in small pages, because it may have dozens of large ones."""
+    made = untouched(array.shape, array.dtype)
+    made[...] = array
+    return made
+
+
 def zeros(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
     """Zeros. NumPy takes memory that was used before, if there is some, and clears all of it in one step; large ones
     are asked of the system, which clears each page when it is touched.
