@@ -97,7 +97,7 @@ def test_too_much_is_refused_and_nothing_is_taken_for_known():
     with pytest.raises(TooLargeError):
         store.select(["path"], NOW)
     store.rollback()
-    store.supply._capacity = Capacity(relation=0)
+    store.supply.capacity = Capacity(relation=0)
     assert len(store.select(["path"], NOW)) == 600
 
 
