@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
-from tidelog.backends.backend import Backend
+from tidelog.backends.backend import Backend, Given
 from tidelog.changes.change import Change, FactTable, FactTables
 from tidelog.changes.declared import as_asked
 from tidelog.changes.fact_sources import to_table
@@ -153,12 +153,14 @@ class Attempt:
         started = time.perf_counter()
         backend = self.backend
         backend.begin(budget)
+        types = self.after.types
+        given = {name: (facts, types(name), self.arity(name)) for name, facts in delete.items()}
         is_alone = arriving is None and not (later or insert or inline or self.foreseen or budget.watcher)
         done = None
-        if delete and is_alone and self.before is self.after:
-            done = self._in_portions(delete, budget, journals=journals)
+        if given and is_alone and self.before is self.after:
+            done = self._in_portions(given, budget, journals=journals)
         if done is None:
-            done = self._at_once(insert, delete, inline, budget, later, arriving, journals=journals)
+            done = self._at_once(insert, given, inline, budget, later, arriving, journals=journals)
         store, described, counters, missing = done
         counters.add("marks", self.foreseen.counters.values["marks"] if self.foreseen else 0)
         if self.arithmetic == REFUSE:
@@ -177,7 +179,7 @@ class Attempt:
     def _at_once(
         self,
         insert: Sources,
-        delete: Sources,
+        delete: Mapping[str, Given],
         inline: Sources,
         budget: Budget,
         later: Sequence[Asked],
@@ -186,8 +188,8 @@ class Attempt:
         journals: bool,
     ) -> _Done:
         """One schedule of calls for everything."""
-        backend, types = self.backend, self.after.types
-        gone = {name: backend.find(name, facts, types(name), self.arity(name)) for name, facts in delete.items()}
+        backend = self.backend
+        gone = {name: backend.find(name, *given) for name, given in delete.items()}
         missed = backend.missed
         come = self._interned(insert)
         for name, facts in self._interned(inline).items():
@@ -214,11 +216,10 @@ class Attempt:
         missing = self.missing().after(outcome, self.after.schedule, backend)
         return _Done(store, described, outcome.counters, missing)
 
-    def _in_portions(self, delete: Sources, budget: Budget, *, journals: bool) -> _Done | None:
+    def _in_portions(self, delete: Mapping[str, Given], budget: Budget, *, journals: bool) -> _Done | None:
         """A deletion in the portions that the backend cuts; None if it cuts none, or if all is done better at once."""
         backend, schedule = self.backend, self.after.schedule
-        given = {name: (facts, self.after.types(name), self.arity(name)) for name, facts in delete.items()}
-        portions = backend.portions(given, budget)
+        portions = backend.portions(delete, budget)
         if portions is None:
             return None
         store, described, counters = profiled(backend.store), _Described(keeps=journals), Counters()

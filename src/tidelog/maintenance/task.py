@@ -24,6 +24,8 @@ from tidelog.planning.lowered import LoweredRule, Stage
 from tidelog.planning.views import Mark, View
 
 _DELETED_UNSEEN = View(Mark.OLD, Mark.NOW | Mark.CANDIDATE)
+_FEW = 16
+"""A list of no more changes than that is looked through sooner than they are looked up."""
 
 
 def _no_cut_off(driving: int) -> None:
@@ -116,7 +118,7 @@ class Task(Generic[F]):
         self.cut_off(driving)
 
     def _of(self, changes: Mapping[str, F], relations: Set[str]) -> F:
-        if len(relations) < len(changes):  # of the many that an update has changed, a stage reads a few
+        if len(changes) > _FEW + len(relations):  # of the many that an update has changed, a stage reads a few
             found = [changes[name] for name in sorted(relations) if name in changes]
         else:
             found = [facts for name, facts in changes.items() if name in relations]

@@ -171,7 +171,8 @@ class Arrays:
         if self.journalled + more > len(self._journal):
             with self._building():
                 self._reserve_journal(more, pause=self._pause)
-        self._reserve_journal(more)
+        else:
+            self._reserve_journal(more)
 
     def _has_room(self, more: int) -> bool:
         return self.count + more <= self._roomy_until and not self._is_behind

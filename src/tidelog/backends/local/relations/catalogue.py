@@ -20,6 +20,9 @@ from tidelog.backends.local.relations.steps import SHARED_STORED, STORED, Pause,
 from tidelog.errors import UpdateError
 from tidelog.planning.views import Mark, View
 
+_FEW = 16
+"""A list of no more names than that is looked through sooner than names are looked up."""
+
 
 class Catalogue:
     """Relations by name."""
@@ -66,7 +69,7 @@ class Catalogue:
 
     def opened(self, relations: Set[str]) -> list[str]:
         """Those of the relations of which the transaction may have stored or marked facts, in the order of names."""
-        if len(relations) < len(self._opened):  # a stage asks for its own, and there may be thousands of stages
+        if len(self._opened) > _FEW + len(relations):  # a stage asks for its own, and there may be thousands of stages
             found = (self.relations.get(name) for name in relations)
             return sorted(relation.name for relation in found if relation is not None and relation.is_open)
         return sorted({relation.name for relation in self._opened if relation.name in relations})
