@@ -18,6 +18,7 @@ from tidelog.backends.backend import Backend, Given
 from tidelog.changes.change import Change, FactTable, FactTables
 from tidelog.changes.declared import as_asked
 from tidelog.changes.fact_sources import to_table
+from tidelog.errors import BudgetError
 from tidelog.limits import Budget
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.counters import Counters, stats_of
@@ -118,6 +119,10 @@ class _Done(NamedTuple):
     described: _Described
     counters: Counters
     missing: Missing
+
+
+_SPENT = frozenset({"E403", "E404"})
+"""Seconds and bytes that a deletion in portions has used up are gone for one at once, too."""
 
 
 @dataclass(eq=False, slots=True)
@@ -223,16 +228,23 @@ class Attempt:
         if portions is None:
             return None
         store, described, counters = profiled(backend.store), _Described(keeps=journals), Counters()
-        missing = self.missing()
+        missing, rounds = self.missing(), budget.rounds
+        most = rounds
         try:
             for gone in portions:
+                budget.rounds = rounds  # a portion may take as many as the whole
                 outcome = maintain(store, schedule, self.strategy, delete=gone, insert={}, budget=budget)
                 missing = missing.after(outcome, schedule, backend)
                 portions.take(outcome)
                 counters.join(outcome.counters)
-        except TooLargeError:
+                most = max(most, budget.rounds)
+        except (TooLargeError, BudgetError) as error:
+            if error.code in _SPENT:
+                raise
+            budget.rounds = rounds  # what is between two portions may be larger than what was before and is after
             portions.give_up()
             return None
+        budget.rounds = most
         counters.add("ignored deletions", backend.missed)
         inserted, deleted, withdrawn = portions.tables()
         described.inserted, described.deleted = _of_users(inserted), _of_users(deleted)

@@ -151,10 +151,21 @@ def test_the_least_and_the_greatest_do_not_mind_how_often_a_value_occurs():
         "".join(f"a(x) :- e{number}(x).\n" for number in range(11)) + "r(x) :- a(x), a(x), a(x), a(x).",
         "".join(f".decl a{n}(x: any) inline\na{n}(x) :- a{n - 1}(x), a{n - 1}(x).\n" for n in range(1, 40))
         + ".decl a0(x: any) inline\na0(x) :- e(x).\nr(x) :- a39(x).",
+        "".join(f".decl a{n}(x: any) inline\na{n}(x) :- a{n + 1}(x + x).\n" for n in range(40))
+        + ".decl a40(x: any) inline\na40(x) :- e(x), x > 1.\nr(x) :- e(x), a0(x).",
+        "".join(f".decl a{n}(x: any) inline\na{n}(x) :- e(x), !a{n + 1}(x).\n" for n in range(300))
+        + ".decl a300(x: any) inline\na300(x) :- e(x), d(x).\nr(x) :- e(x), a0(x).",
     ],
-    ids=["rules", "literals"],
+    ids=["rules", "literals", "functions", "negations"],
 )
 def test_programs_that_would_grow_without_measure_are_refused(text):
     """In a moment, and without the memory that they would take."""
     (problem,) = examine(parse(f".decl a(x: any) inline\n{text}")).problems
     assert problem.code == "E216"
+
+
+def test_a_long_chain_of_inline_relations_is_followed_to_its_end():
+    """Longer than Python calls may be deep."""
+    chain = "".join(f".decl a{n}(x: any) inline\na{n}(x) :- a{n + 1}(x).\n" for n in range(1_500))
+    text = chain + ".decl a1500(x: any) inline\na1500(x) :- n(x).\np(x) :- a0(x)."
+    assert expanded(text) == ["p(x) :- n(x)."]

@@ -122,11 +122,14 @@ def inlined(program: Program, before: Inlined | None = None) -> Inlined:
     unfolding, known = Unfolding(rules_of, is_typed(program)), _by_rule(before)
     made: list[tuple[Unfolded, ...]] = []
     try:
+        for component in components(tuple(rule for own in definitions.values() for rule in own)):
+            for name in component.relations & names:  # what others use comes first, so that none waits for a long chain
+                rules_of(name)
         for rule in program.rules:
             found = () if rule.head.relation in names else unfolding.unfolded(rule)
             made.append(_same_objects(found, known.get(id(rule), ())))
     except TooManyError as error:
-        sentence = f"without inline relations the program has more than {MOST_RULES:,} rules, or very long ones"
+        sentence = f"without inline relations the program has more than {MOST_RULES:,} rules, or very long or deep ones"
         remedy = "leave out inline in the declaration of a relation with several rules"
         raise ProgramError.of("E216", sentence, place=error.rule.place, remedy=remedy) from None
     return Inlined(program.rules, tuple(made), tuple(dict.fromkeys(unfolding.problems)))

@@ -48,6 +48,10 @@ MOST_RULES = 10_000
 """More rules than this are not made for one program."""
 MOST_LITERALS = 200_000
 """More literals than this are not put into them."""
+MOST_CALLS = 10_000
+"""More functions than this are not in the place of one atom: an argument that a rule has twice is there twice."""
+MOST_DEPTH = 50
+"""Aggregates, which negations may become, are not nested deeper than this."""
 _FALSE = Comparison("=", Constant(0), Constant(1))
 _ALWAYS = {"=": "!=", "!=": "="}
 _TYPED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "contains": "!contains", "!contains": "contains"}
@@ -230,6 +234,8 @@ class _Caller:
                     return replace(one, op=_ALWAYS[op])
                 case Comparison(op=op) if not is_local and op in _TYPED and self._unfolding.is_typed:
                     return replace(one, op=_TYPED[op])
+        if _depth(body) >= MOST_DEPTH:
+            raise TooManyError(self._rule)
         return Aggregate(Constant(0), "count", None, body, place)
 
     def _unified(self, rule: Rule, atom: Atom) -> Body | None:
@@ -255,7 +261,10 @@ class _Caller:
                 names[variable.name] = self._fresh(variable.name, atom.place)
         put = _Put(names, atom.place)
         equations = tuple(Comparison("=", given, put.term(own), atom.place) for given, own in equal)
-        return (*first, *equations, *map(put.literal, rule.body))
+        made = (*first, *equations, *map(put.literal, rule.body))
+        if sum(1 for literal in made for _ in _calls(literal)) > MOST_CALLS:
+            raise TooManyError(self._rule)
+        return made
 
     def _given(
         self,
@@ -343,18 +352,25 @@ def _size(body: Body) -> int:
     return sum(1 + (_size(literal.body) if isinstance(literal, Aggregate) else 0) for literal in body)
 
 
+def _depth(body: Body) -> int:
+    """How deep aggregates are nested in a body."""
+    return max((1 + _depth(literal.body) for literal in body if isinstance(literal, Aggregate)), default=0)
+
+
 def _calls(part: Term | Literal) -> Iterator[Call]:
-    """The functions in a literal."""
+    """The functions in a literal, those in arguments and in aggregates included."""
+    inner: tuple[Term | Literal, ...] = ()
     match part:
-        case Call():
+        case Call(arguments=arguments):
             yield part
-        case Atom(terms=parts):
-            for inner in parts:
-                yield from _calls(inner)
+            inner = arguments
+        case Atom(terms=terms):
+            inner = terms
         case Negation(atom=atom):
-            yield from _calls(atom)
+            inner = (atom,)
         case Comparison(left=left, right=right):
-            yield from _calls(left)
-            yield from _calls(right)
-        case _:
-            return
+            inner = (left, right)
+        case Aggregate(result=result, value=value, body=body):
+            inner = (result, *body) if value is None else (result, value, *body)
+    for one in inner:
+        yield from _calls(one)

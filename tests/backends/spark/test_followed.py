@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from tests.backends.spark.engines import PAGED, driver
-from tidelog import Engine
+from tidelog import Engine, Limits
 from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.changes.strategy_choice import Reason
 
@@ -119,3 +119,13 @@ def test_portions_leave_the_last_version_until_all_are_done(spark: SparkSession,
             with Engine.open(tmp_path / "state", backend=kind, spark=spark if kind == "spark" else None) as opened:
                 assert set(opened["has"]) == set(expected["has"])
                 opened.verify()
+
+
+def test_a_deletion_does_not_fail_for_the_rounds_of_its_portions(spark: SparkSession) -> None:
+    """All portions together take more rounds than are allowed, the deletion at once does not."""
+    with driver(spark, {**PAGED, "change": 8}):
+        engine, expected = Engine(RULES, backend="spark", spark=spark), Engine(RULES)
+        engine.apply(insert={"part": _frame(spark, PARTS)})
+        engine.limits = Limits(rounds=expected.apply(insert={"part": PARTS}).stats.rounds)
+        _agree(spark, engine, expected, {"delete": GONE})
+        engine.verify()

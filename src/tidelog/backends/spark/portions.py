@@ -122,8 +122,10 @@ class Portions:
         return TooLargeError.about(next(iter(self._large)), capacity.facts, "raise spark.tidelog.driver.facts")
 
     def give_up(self) -> None:
-        """See the protocol; what DataFrames have brought is not read again."""
-        found = self._backend.looked_for
+        """See the protocol; what DataFrames have brought into files is not read again. Rows on the driver are: they
+        name constants by numbers, and the driver may forget these meanwhile.
+        """
+        found = {name: one for name, one in self._backend.looked_for.items() if one.rows is None}
         self._backend.rollback()
         self._backend.begin(self._budget)
         self._backend.looked_for = found
