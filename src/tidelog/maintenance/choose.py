@@ -72,7 +72,8 @@ CURIOSITY = 4
 INDEXED = 5.0
 """What it costs for each fact of a stage to enter it into one of the indexes by which other strategies look facts up:
 100 ns (`python -m benchmarks.bits`). Facts that were derived at once are in no index yet. A stage that is derived at
-once for less is derived at once, without a look at the others: the closure of dense1k takes a tenth of it."""
+once for less is derived at once, without a look at the others, until that has cost as much as the indexes: the closure
+of dense1k takes a tenth of it each time."""
 
 _BF, _DRED, _RECOMPUTE, _COUNTING = BackwardForward(), DRed(), Recompute(), Counting()
 
@@ -214,7 +215,8 @@ class _Choice(Generic[F]):
             yield _RECOMPUTE, INFINITE, Reason.TRIFLE
         elif self._mostly_gone():
             yield _RECOMPUTE, INFINITE, Reason.MOSTLY_GONE
-        elif self.at_once < INDEXED * memory.facts:
+        elif self.at_once < INDEXED * memory.facts and not self._has_paid_indexes():
+            memory.saved += self.at_once
             yield _RECOMPUTE, INFINITE, Reason.AT_ONCE
         else:
             if self.whole > WORTH and memory.account >= PATIENCE * PRICE * self.whole:
@@ -252,6 +254,12 @@ class _Choice(Generic[F]):
         if self.memory.density < SPARSE:
             return (_DRED, _BF), Reason.FEW_PROOFS
         return (_BF, _DRED), Reason.MANY_PROOFS
+
+    def _has_paid_indexes(self) -> bool:
+        """Whether doing without indexes has cost as much as they do: of renting and buying again, at most twice the
+        better is paid.
+        """
+        return self.memory.saved >= INDEXED * self.memory.facts
 
     def _mostly_gone(self) -> bool:
         """Whether more than a third of what the stage reads is deleted, or half of it and of the stage in doubt."""

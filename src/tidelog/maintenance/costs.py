@@ -137,6 +137,8 @@ class Memory:
     """Magnitude -> how many updates of it there were since strategies not used were last forgotten."""
     account: float = 0.0
     """By how much counting is ahead, or would be, if it had cost nothing to begin; never less than nothing."""
+    saved: float = 0.0
+    """What deriving the stage at once has cost so far, where that was to save its indexes."""
 
     @property
     def density(self) -> float:

@@ -247,6 +247,23 @@ def test_auto_derives_a_dense_stage_at_once_from_the_first_deletion_on():
     made.verify()
 
 
+def test_auto_looks_at_the_others_when_deriving_at_once_has_cost_as_much_as_the_indexes():
+    """An edge of a clique always has other proofs: to find them takes a few look-ups, once there are indexes."""
+    clique = [(x, y) for x in range(150) for y in range(150) if x != y]
+    made = tl.Engine("e(x, z) :- e(x, y), e(y, z).", strategy="auto")
+    made.apply(insert={"e": clique})
+    chosen = []
+    for edge in clique[:20]:
+        chosen.append(made.apply(delete={"e": [edge]}).stats.choices[0].reason.name)
+        made.apply(insert={"e": [edge]})
+    assert chosen[0] == "AT_ONCE"
+    looks = [number for number, reason in enumerate(chosen) if reason != "AT_ONCE"]
+    assert looks, chosen
+    assert "AT_ONCE" not in chosen[looks[0] :]
+    assert chosen[-1] == "CHEAPEST"
+    made.verify()
+
+
 def test_the_environment_chooses_a_way(monkeypatch):
     """TIDELOG_BITS=rows is the switch for measurements; other words mean nothing."""
     from tidelog.backends.local.bits.way import way

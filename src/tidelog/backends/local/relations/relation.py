@@ -73,7 +73,7 @@ class Relation(Arrays):
         if view.inside:
             slots = self.slots  # before there is room in the journal: what has arrived may be let pass here
             self._reserve_journal(0, size)
-            if outside & added and self._workers.takes(size):
+            if outside & added and self._is_shared(size, only_new=False):
                 return self._by_parts(table, view.care, view.want, added)
             return self._found(table, view, slots, self._ahead, added)
         if not self._has_room(size):
@@ -85,7 +85,7 @@ class Relation(Arrays):
                 self._reserve(size)
             only_new = not self._has_bare_rows and bool(outside & _NOW) and bool(outside & added)
             self._has_bare_rows |= not added & _PRESENT
-            if outside & added and self._workers.takes(size) and not (only_new and self._is_cached):
+            if outside & added and self._is_shared(size, only_new=only_new):
                 return self._by_parts(table, 0 if only_new else outside, 0, added)
             found = np.empty(size, np.int32)
             if only_new:
@@ -100,10 +100,11 @@ class Relation(Arrays):
                 )  # fmt: skip
         return found[:hits]
 
-    @property
-    def _is_cached(self) -> bool:
-        """Whether one thread enters new rows as fast as two: new rows are told in two steps by several threads."""
-        return self._workers.threads == 2 and len(self._slots) <= _CACHED
+    def _is_shared(self, size: int, *, only_new: bool) -> bool:
+        """Whether several threads store the rows faster than one. Each looks at all of them, and each does more with a
+        row than one thread alone, so two gain only where new rows go into a table that no cache holds.
+        """
+        return self._workers.takes(size) and (self._workers.threads > 2 or (only_new and len(self._slots) > _CACHED))
 
     def _by_parts(self, table: Array, care: int, want: int, add: int) -> Array:
         """As `store`, by several threads. Until it is done, table and indexes are as if they were not made yet."""
