@@ -4,7 +4,8 @@ What      : every local workload from scratch, small updates with every strategy
             `benchmarks.maintenance`, measured in turns with the sources of two work trees; a table of CPU medians and
             their ratio.
 Idea      : a machine that is busy now and quiet later treats both alike if they take turns, each run in a process of
-            its own; kernels are compiled before anything counts.
+            its own; kernels are compiled before anything counts. All of it runs on one core: processor time of several
+            threads says little about either version, and `benchmarks.threads` measures what they gain.
 Invariant : the two trees are only read: each is copied, and the copy runs its own benchmarks over its own package.
 """
 
@@ -54,6 +55,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--only", nargs="*", default=None, help="some workloads or reports, or `updates`")
     given = parser.parse_args(argv)
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
     names = given.only if given.only is not None else [*WORKLOADS, "updates", *REPORTS]
     print(f"{'':60} {'old ms':>10} {'new ms':>10} {'new / old':>10}")
     with tempfile.TemporaryDirectory() as folder:

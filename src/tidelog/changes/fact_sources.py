@@ -57,21 +57,33 @@ def to_parts(source: object, relation: str, arity: int | None = None, ask: Ask =
     return _each_part(source, relation, arity, ask)
 
 
-def plain_rows(source: object, arity: int | None, ask: Ask) -> list[Any] | None:
-    """The values of a handful of tuples, one after the other, if nothing has to be converted; else None.
+def plain_rows(source: object, arity: int | None, ask: Ask) -> tuple[list[Any], list[Any]] | None:
+    """A handful of facts as tuples, and their values one after the other, if nothing has to be converted; else None.
 
     This is the usual small update, for which columns would cost more than the values. The values are checked when they
     are encoded; `to_parts` then says which one is wrong.
     """
-    if type(source) is not list or not 0 < len(source) <= _FEW or not arity:
+    rows = source if type(source) is list else _few_of(source, ask)
+    if rows is None or not 0 < len(rows) <= _FEW or not arity:
         return None
     values = list[Any]()
-    for row in source:
+    for row in rows:
         if type(row) is not tuple or len(row) != arity:
             return None
         values += row
     ask(lambda: _weight(values))
-    return values
+    return rows, values
+
+
+def _few_of(source: object, ask: Ask) -> list[Any] | None:
+    """The few facts of an Arrow table as tuples; None of any other source."""
+    if not isinstance(source, pa.Table | pa.RecordBatch) or source.num_rows > _FEW:
+        return None
+    ask(lambda: source.nbytes)
+    try:
+        return list(zip(*[column.to_pylist() for column in source.columns]))
+    except (ValueError, OverflowError, NotImplementedError):  # a text that is not UTF-8, a date of the year 10,000
+        return None
 
 
 def _each_part(source: object, relation: str, arity: int | None, ask: Ask) -> Iterator[Columns]:

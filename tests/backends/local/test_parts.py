@@ -55,7 +55,7 @@ def test_few_rows_are_stored_as_by_one_thread(arity, seed):
         tables.append((table, *((FRESH, Mark.NEXT), (UNSEEN, Mark.CANDIDATE), (FOUND, Mark.DELTA))[len(tables) // 3]))
     alone = filled(1, arity, tables)
     with sharing(least=1):
-        for threads in (2, 5):
+        for threads in (2, 3, 5):
             are_same(filled(threads, arity, tables), alone)
 
 
@@ -78,7 +78,7 @@ def test_many_rows_are_stored_as_by_one_thread():
     source = np.random.default_rng(1)
     tables = [(source.integers(0, 300, (90_000, 2)).astype(np.int32), FRESH, Mark.NOW) for _ in range(3)]
     alone = filled(1, 2, tables)
-    for threads in (2, 5):
+    for threads in (2, 3, 5):
         are_same(filled(threads, 2, tables), alone)
     built = [Relation("p", 2, workers=Workers(threads)) for threads in (1, 3)]
     for relation in built:
@@ -96,7 +96,7 @@ def test_an_interrupt_while_parts_are_stored_is_undone(module, step, monkeypatch
     source = np.random.default_rng(2)
     old, new = (source.integers(0, 12, (40, 2)).astype(np.int32) for _ in range(2))
     with sharing(least=1):
-        relation = Relation("p", 2, workers=Workers(2))
+        relation = Relation("p", 2, workers=Workers(3))
         relation.index((0,))
         relation.store(old, FRESH, Mark.NOW)
         relation.commit()

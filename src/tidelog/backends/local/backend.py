@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager, contextmanager
 from itertools import compress, filterfalse
-from typing import cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -56,9 +56,8 @@ class LocalBackend:
     """Facts of one engine, in this process."""
 
     name = "local"
-    reads_beside, is_aside, onlooker = True, False, None
+    reads_beside, is_aside, onlooker, far = True, False, None, None
     missed = jobs = 0
-    far = None
     """Every fact is in this process."""
 
     def __init__(self, store: LocalStore | None = None) -> None:
@@ -90,12 +89,13 @@ class LocalBackend:
         if isinstance(source, SharedFacts) and all(kind == "any" for kind in types or ()):
             return self.store.intern(relation, self._translated(source, relation, arity))
         few = self._few(source, types, arity, adding=True)
-        return self.store.intern(relation, self._tables(relation, source, types, arity) if few is None else few)
+        return self.store.intern(relation, self._tables(relation, source, types, arity) if few is None else few[1])
 
-    def _few(self, source: object, types: tuple[str, ...] | None, arity: int | None, *, adding: bool) -> Array | None:
-        """A handful of plain rows, encoded at once; None if there are more, or if anything is to be said of them."""
-        values = plain_rows(source, arity, self.ask) if types is None else None
-        return None if values is None or arity is None else self.store.dictionary.few(values, arity, adding=adding)
+    def _few(self, source: object, types: object, arity: int | None, *, adding: bool) -> tuple[list[Any], Array] | None:
+        """A handful of plain facts, and their ids; None if there are more, or if anything is to be said of them."""
+        plain = plain_rows(source, arity, self.ask) if types is None else None
+        table = self.store.dictionary.few(plain[1], arity or 0, adding=adding) if plain else None
+        return (plain[0], table) if plain and table is not None else None
 
     def _tables(
         self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None
@@ -117,7 +117,7 @@ class LocalBackend:
         """Those of the facts that are in the materialisation."""
         few = self._few(source, types, arity, adding=False)
         if few is not None:
-            return self._found(relation, cast("list[tuple[Value, ...]]", source), few)
+            return self._found(relation, *few)
         columns = as_asked(self.given(source, relation, arity), types)
         return self._found(relation, columns, self._known(columns))
 
