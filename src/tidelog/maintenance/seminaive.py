@@ -81,7 +81,7 @@ def _mostly_new(task: Task[F], new: int) -> bool:
     if not new:
         return False
     left, size = new, task.store.size
-    for relation in chain(task.stage.relations, task.scheduled.positive - task.stage.relations):
+    for relation in chain(task.stage.relations, task.scheduled.positive):
         left -= size(relation)
         if left < 0:  # as a rule the first relation with facts
             return False

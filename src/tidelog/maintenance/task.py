@@ -118,6 +118,8 @@ class Task(Generic[F]):
         self.cut_off(driving)
 
     def _of(self, changes: Mapping[str, F], relations: Set[str]) -> F:
+        if not (changes and relations):
+            return self.store.nothing()
         if len(changes) > _FEW + len(relations):  # of the many that an update has changed, a stage reads a few
             found = [changes[name] for name in sorted(relations) if name in changes]
         else:

@@ -202,8 +202,9 @@ class LocalBackend:
             if limits.bytes is not None:
                 ask_bytes(weight(), limits.bytes)
 
-        is_watched = budget.watcher is not None or budget.looks_at_arrivals
-        asked = self.store.catalogue.pause.once(ask_budget) if is_watched else ask_budget
+        asked = ask_budget if limits.facts or limits.bytes else budget.ask_time
+        if budget.watcher is not None or budget.looks_at_arrivals:
+            asked = self.store.catalogue.pause.once(ask_budget)
         self.store.ask_budget = self.ask_arriving = asked
         self.ask, self._budget, self.missed = ask, budget, 0
         self._constants = self.store.dictionary.counters.copy(), self.store.dictionary.moved
@@ -382,10 +383,8 @@ class LocalBackend:
     def _compare(self, other: LocalBackend, name: str) -> tuple[FactTable, FactTable]:
         mine, theirs = (backend.store.relations.get(name) for backend in (self, other))
         arity = next(relation.arity for relation in (mine, theirs) if relation is not None)
-        here, there = (
-            relation.rows[relation.select(OLD)] if relation is not None else np.empty((0, max(arity, 1)), np.int32)
-            for relation in (mine, theirs)
-        )
+        nothing = np.empty((0, max(arity, 1)), np.int32)
+        here, there = (nothing if one is None else one.rows[one.select(OLD)] for one in (mine, theirs))
         missing, extra = row_lookups.rows_not_in(there, mine, OLD), row_lookups.rows_not_in(here, theirs, OLD)
         return LocalTable(missing, arity, self.store.dictionary), LocalTable(extra, arity, self.store.dictionary)
 

@@ -394,7 +394,7 @@ class LocalStore:
     def _collector(self, found: dict[str, list[Array]], heads: View, add: Mark) -> Sink:
         def collect(rule: LoweredRule, table: Array) -> None:
             relation = self.relation(rule.head.relation, len(rule.head.terms))
-            for rows in self.catalogue.stored(relation, table, heads, add):
+            for rows in filter(len, self.catalogue.stored(relation, table, heads, add)):
                 found.setdefault(rule.head.relation, []).append(rows)
 
         return collect

@@ -13,9 +13,9 @@ Never     : no executable of several segments.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from itertools import accumulate, pairwise
+from threading import RLock
 from typing import NamedTuple
 
 import numpy as np
@@ -37,7 +37,6 @@ _LOADS, _CODE, _STARTS, _REGISTERS, _CHOSEN = 0, 2, 4, 6, 8
 _ROOM = 2
 """For how many new constants there is room per driving fact and step that computes; if there are more, the rows are
 left to the plain executables."""
-_NO_LATCH = nullcontext()
 UNFINISHED = -1
 _STATE = len(machine.START)
 
@@ -174,6 +173,10 @@ class Bundle:
         self._scanning = [executable for executable in executables if executable.scans]
         self._fused = [executable for executable in executables if isinstance(executable, Fused)]
         self._dictionary, self._moved = self._fused[0].dictionary if self._fused else None, -1
+        self.latch = RLock() if self._dictionary is None else self._dictionary.latch
+        """What to hold from `ready` until the programs have run: constants may be added, and must not move. Where no
+        program computes, it is nobody else's.
+        """
         self._empty: list[Relation] = []
         self._epoch = -1
 
@@ -231,12 +234,7 @@ class Bundle:
     @property
     def is_small(self) -> bool:
         """Whether all relations that the programs look into have few rows."""
-        return all(relation.count <= MOST_DRIVING for relation in self._relations)
-
-    @property
-    def latch(self) -> AbstractContextManager[object]:
-        """What to hold from `ready` until the programs have run: constants may be added, and must not move."""
-        return _NO_LATCH if self._dictionary is None else self._dictionary.latch
+        return max([relation.count for relation in self._relations]) <= MOST_DRIVING
 
     def ready(self, driving: int) -> Programs:
         """Leave out what cannot match, because a relation is empty, and write current addresses into the programs.

@@ -58,14 +58,14 @@ class Catalogue:
         """Rows in steps, with pauses between them; in longer ones if what is done with them is `shared`."""
         return pieces(rows, self.pause, self.workers if shared else ALONE)
 
-    def stored(self, relation: Relation, table: Array, view: View, add: Mark) -> Iterator[Array]:
+    def stored(self, relation: Relation, table: Array, view: View, add: Mark) -> Iterable[Array]:
         """Store rows in steps; those in the view, with the marks."""
-        if len(table) > STORED and not view.inside:
+        if len(table) <= STORED:
+            return (relation.store(table, view, add),)
+        if not view.inside:
             relation.expect(len(table))
-        for some in pieces(table, self.pause, self.workers, STORED, SHARED_STORED):
-            rows = relation.store(some, view, add)
-            if len(rows):
-                yield rows
+        steps = pieces(table, self.pause, self.workers, STORED, SHARED_STORED)
+        return (relation.store(some, view, add) for some in steps)
 
     def opened(self, relations: Set[str]) -> list[str]:
         """Those of the relations of which the transaction may have stored or marked facts, in the order of names."""

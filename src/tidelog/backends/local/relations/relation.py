@@ -230,8 +230,11 @@ class Relation(Arrays):
 
     def select(self, view: View) -> Array:
         """All rows in the view."""
-        found, hits = np.empty(self.count, np.int32), 0
-        for start, stop in ranges(self.count, _SELECTED):
+        count, hits = self.count, 0
+        found = np.empty(count, np.int32)
+        if count <= steps.STEP:
+            return found[: relation_kernels.select_rows(self.marks, 0, count, view.care, view.want, found, 0)]
+        for start, stop in ranges(count, _SELECTED):
             hits = relation_kernels.select_rows(self.marks, start, stop, view.care, view.want, found, hits)
             self._pause()
         return found[:hits]
