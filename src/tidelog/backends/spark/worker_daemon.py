@@ -3,6 +3,7 @@
 What      : `main` stands in for Spark's own daemon in a session that we start on one machine (cluster/session.py).
 Idea      : Spark's own daemon imports nothing, and every worker imports Arrow, NumPy, Numba and us, and loads kernels:
             two processor seconds each. Here that is done once, before the first fork; the memory is shared, too.
+            What is loaded is never garbage: Spark collects after every task, and looked through all of it for 65 ms.
             PySpark lies in an archive for workers, without compiled modules, and Python reads the archive's directory
             again and again; the same files are beside it.
 Invariant : nothing is written to the output, where Spark waits for a port; what cannot be loaded ahead is left to
@@ -13,6 +14,7 @@ Never     : no session and no facts; kernels are left to those who need them if 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -24,8 +26,11 @@ def main() -> None:
     """Load, then serve as Spark's daemon does."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     sys.path[:] = without_archives(sys.path)
+    gc.disable()
     with suppress(Exception):  # a worker that needs it says what is wrong
         load()
+    gc.freeze()
+    gc.enable()
     from pyspark.daemon import manager
 
     manager()
