@@ -24,6 +24,16 @@ def test_hashes_are_those_of_the_library(prefix: str, copies: int) -> None:
     assert leading_bits(pa.array(["before", *texts, "after"])[1:-1], prefix).tolist() == expected
 
 
+@pytest.mark.parametrize("prefix", ["", "s"])
+@pytest.mark.parametrize("copies", [1, 200])
+def test_short_texts_are_hashed_beside_each_other(prefix: str, copies: int) -> None:
+    """All lengths of one block and one more; what is left over, and what is beside a long text, is hashed alone."""
+    texts = [chr(97 + (length + copy) % 26) * length for copy in range(copies) for length in range(57)]
+    expected = [int.from_bytes(hashlib.md5(f"{prefix}{text}".encode()).digest()[:8], "big") for text in texts]
+    assert leading_bits(pa.array(texts), prefix).tolist() == expected
+    assert leading_bits(pa.array(["é", *texts])[1:], prefix).tolist() == expected
+
+
 def test_texts_that_repeat_are_found_whatever_their_hashes_are() -> None:
     """Also where different texts have one hash, and where an array begins in the middle of its buffers."""
     texts = [f"{number % 700}" for number in range(5000)]
