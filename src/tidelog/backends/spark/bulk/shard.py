@@ -13,6 +13,7 @@ Never     : no Spark: a shard is plain data and kernels.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -95,13 +96,18 @@ class Shard:
             return np.empty((0, max(self._plan.arities.get(name, 1), 1)), np.int64)
         return self._longs(name, relation.rows[relation.select(NOW)])
 
-    def derived(self, name: str) -> Ids:
-        """The present facts of a relation that were not given before the first run."""
+    def derived(self, name: str, most: int) -> Iterator[Ids]:
+        """The present facts of a relation that were not given before the first run, up to `most` at once.
+
+        All of them as ids would take more memory than the store has for them.
+        """
         relation = self._store.relations.get(name)
         if relation is None:
-            return self.present(name)
+            return
         rows = relation.select(NOW)
-        return self._longs(name, relation.rows[rows[rows >= self._given.get(name, 0)]])
+        rows = rows[rows >= self._given.get(name, 0)]
+        for start in range(0, len(rows), most):
+            yield self._longs(name, relation.rows[rows[start : start + most]])
 
     def run(self) -> Outcome:
         """Derive until nothing new follows here."""
@@ -202,7 +208,9 @@ class Shard:
         if not self._plan.arities[name]:
             return np.zeros((len(table), 1), np.int64)
         known = self._store.dictionary.payloads
-        payloads: Ids = np.stack([known[column] for column in table.T]).T
+        payloads: Ids = np.empty(table.shape, np.int64, order="F")
+        for column in range(table.shape[1]):
+            payloads[:, column] = known[table[:, column]]
         if not self._plan.is_numeric:
             return payloads
         kinds = self._store.dictionary.kinds[table]

@@ -85,15 +85,15 @@ class Work:
             shard = self._fresh(number)
             received = self._receive(shard, batches)
             outcome = shard.run()
+            count = 0
+            for tag, delivery in enumerate(self.plan.deliveries):
+                if delivery.name == delivery.source:
+                    for facts in shard.derived(delivery.name, _BATCH):
+                        count += len(facts)
+                        yield from self._rows(tag, facts)
         except (ValuesNeeded, BudgetError) as stop:
             yield self._report(number, [_stop(stop)])
             return
-        count = 0
-        for tag, delivery in enumerate(self.plan.deliveries):
-            if delivery.name == delivery.source:
-                facts = shard.derived(delivery.name)
-                count += len(facts)
-                yield from self._rows(tag, facts)
         counted = [(Report.RECEIVED, received), (Report.FACTS, received + count)]
         yield self._report(number, [*counted, *self._counts(outcome)])
 

@@ -55,9 +55,10 @@ def sorted_facts(tables: Sequence[pa.Table], width: int) -> tuple[list[Ids], Arr
 def sorted_texts(tables: Sequence[pa.Table]) -> pa.Table:
     """Texts (k0, text) together, sorted by id and then by text, each pair once."""
     table = pa.concat_tables(tables)
-    order = np.argsort(table.column("k0").to_numpy(), kind="stable")
-    table = table.take(pa.array(order)).combine_chunks()
-    ids, texts = table.column("k0").to_numpy(), table.column("text")
+    places = np.arange(table.num_rows)
+    ids, order = sorted_rows(np.stack([table.column("k0").to_numpy(), places]), 1)
+    table = pa.table([ids, table.column("text").take(pa.array(order))], schema=table.schema).combine_chunks()
+    texts = table.column("text")
     is_new = np.ones(len(ids), np.bool_)
     is_new[1:] = ids[1:] != ids[:-1]
     differs = pc.not_equal(texts.slice(1), texts.slice(0, len(ids) - 1)).to_numpy() & ~is_new[1:]
