@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -218,7 +219,7 @@ def _from_rows(source: object, relation: str, arity: int | None, ask: Ask) -> It
 def _from_tuples(part: list[Any], relation: str, arity: int | None, row: int, ask: Ask) -> _Part:
     """Python rows that are all there, the first of which has the given number."""
     arity = _checked_arity(part, relation, arity, row)
-    columns = list(zip(*part))
+    columns = [tuple(map(itemgetter(at), part)) for at in range(arity)]  # zip makes an iterator of every row
     ask(lambda: sum(map(_weight, columns)))
     checked = few_values if len(part) <= _FEW else from_values
     names = (column_name(relation, number) for number in range(1, arity + 1))

@@ -12,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.backends.spark.bulk.placement import homes
-from tidelog.backends.spark.files import reading, writing
+from tidelog.backends.spark.files import file_store, reading, writing
+from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.parcels import Packing, unpacked
 from tidelog.backends.spark.files.reading import Reader
-from tidelog.backends.spark.files.segments import Order, Segment
+from tidelog.backends.spark.files.segments import Order, Segment, Segments
 from tidelog.backends.spark.files.sketch import Sketch
 from tidelog.backends.spark.files.sorted_rows import ROW_GROUP, grouped, sorted_facts
 from tidelog.backends.spark.files.texts import Receive
@@ -91,6 +92,38 @@ def test_only_the_row_groups_with_a_key_are_read_and_the_cache_is_bounded(tmp_pa
     assert reader.find(address, ["c0", "c1"], ["c0"], np.array([[5]])).num_rows == 60_000
     assert reader._held <= 800_000
     assert sum(table.num_rows for table in reader.whole(address)) == 100_000
+
+
+@pytest.mark.parametrize(("explicit", "read"), [([True] * 4, 2), ([False] * 4, 2), ([True, False] * 2, 3)])
+def test_which_facts_are_explicit_is_read_only_where_facts_differ(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, explicit: list[bool], read: int
+) -> None:
+    """Segments know how many of their facts are explicit; where all are alike, two columns of ids are decoded."""
+    facts, flags = np.array([[1, 10], [2, 20], [3, 30], [4, 40]]), np.array(explicit)
+    segments, store = write_here(str(tmp_path), facts, flags, [0]), FileStore(None, str(tmp_path))  # type: ignore[arg-type]
+    seen: list[int] = []
+    parts = file_store._facts
+    monkeypatch.setattr(
+        file_store, "_facts", lambda tables, of: seen.extend(table.num_columns for table in tables) or parts(tables, of)
+    )
+    for columns, keys in (((), []), ((0,), [[2], [3]]), ((0, 1), [[2, 20], [3, 31]]), ((0,), [[7]])):
+        rows, found = store.rows("p", segments, columns, np.array(keys, np.int64).reshape(len(keys), len(columns)))
+        wanted = {tuple(row) for row in facts.tolist() if not columns or [row[at] for at in columns] in keys}
+        assert {tuple(row) for row in rows.tolist()} == wanted
+        assert found.tolist() == [explicit[row[0] - 1] for row in rows.tolist()]
+        assert found.dtype == np.bool_
+    assert set(seen) == {read}
+    unknown = Segments(2, 4, segments.orders, segments.distinct, segments.tags)
+    assert store.rows("p", unknown, (0,), np.array([[2]]))[1].tolist() == [explicit[1]]
+
+
+@given(column=st.lists(st.integers(-5, 5), max_size=30).map(sorted), keys=st.lists(st.integers(-6, 6), max_size=12))
+def test_runs_of_keys_are_those_of_two_searches(column: list[int], keys: list[int]) -> None:
+    """Most keys are there once or not at all, so only those that repeat are searched for twice."""
+    stored, wanted = np.array(column, np.int64), np.array(keys, np.int64)
+    first, last = reading._run(stored, wanted)
+    assert first.tolist() == np.searchsorted(stored, wanted, "left").tolist()
+    assert last.tolist() == np.searchsorted(stored, wanted, "right").tolist()
 
 
 def test_footers_tell_which_keys_are_hot(tmp_path: Path) -> None:

@@ -6,13 +6,15 @@ show: how much is brought, how often, and what happens when it is too much or th
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.maintenance.engines import StoreEngine
 from tests.maintenance.supplied_store import SuppliedStore
 from tidelog.backends.local.store import LocalStore
 from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.driver.memory import give_back
-from tidelog.backends.spark.driver.pages import Pages
+from tidelog.backends.spark.driver.pages import Pages, are_among, lacking
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.planning.views import NOW
 
@@ -68,6 +70,19 @@ def test_keys_that_a_look_up_of_fewer_columns_has_brought_are_known():
         row for row in map(tuple, rows.tolist()) if row[1] != 3 and (row[2], row[0]) not in ((0, 1), (1, 2))
     }
     assert not len(pages.note("p", (0, 1, 2), rows))
+
+
+@given(
+    rows=st.lists(st.tuples(*[st.integers(0, 4)] * 3), min_size=1, max_size=30), width=st.integers(1, 3), data=st.data()
+)
+def test_rows_that_are_known_are_told_from_others(rows, width, data):
+    """Rows repeat; of those that are lacking each is told once."""
+    table = np.array(rows, np.int32)[:, :width]
+    known = table[data.draw(st.lists(st.integers(0, len(table) - 1), min_size=1, max_size=10))]
+    among = set(map(tuple, known.tolist()))
+    assert are_among(table, known).tolist() == [tuple(row) in among for row in table.tolist()]
+    left = lacking(table, known).tolist()
+    assert sorted(map(tuple, left)) == sorted(set(map(tuple, table.tolist())) - among)
 
 
 def test_what_has_come_is_not_asked_for_again():

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tidelog.backends.local.joins.row_lookups import distinct_rows
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.facts import distinct
 from tidelog.backends.local.relations.relation import Relation
@@ -46,7 +45,7 @@ class Pages:
         """Note keys (local numbers, one row each); those that were not known before."""
         if relation in self._whole or not len(keys):
             return keys[:0]
-        keys = self._uncovered(relation, columns, distinct_rows(np.ascontiguousarray(keys)))
+        keys = self._uncovered(relation, columns, np.ascontiguousarray(keys))
         registry = self._keys.get((relation, columns))
         if registry is None:
             registry = self._keys[relation, columns] = Relation(relation, len(columns))
@@ -65,8 +64,23 @@ class Pages:
         return keys
 
 
+def lacking(rows: Array, known: Array) -> Array:
+    """The distinct rows of numbers that are not among others, which are some of them."""
+    registry = Relation("", rows.shape[1])
+    registry.store(np.ascontiguousarray(rows), _UNKNOWN, Mark.NOW)
+    is_left = np.ones(registry.count, np.bool_)
+    is_left[registry.find(np.ascontiguousarray(known), _KNOWN)] = False
+    left: Array = registry.rows[: registry.count][is_left]
+    return left
+
+
 def are_among(rows: Array, known: Array) -> Array:
     """Which rows of numbers, none of which is negative, are among others."""
+    if rows.shape[1] == 1:  # numbers of a dictionary: dense
+        is_known = np.zeros(max(int(rows.max(initial=0)), int(known.max(initial=0))) + 1, np.bool_)
+        is_known[known[:, 0]] = True
+        found: Array = is_known[rows[:, 0]]
+        return found
     codes = np.concatenate([rows[:, 0], known[:, 0]]).astype(np.int64)
     for at in range(1, rows.shape[1]):
         if at > 1:  # two numbers fill a word

@@ -25,7 +25,7 @@ from tidelog.backends.local.store import LocalStore
 from tidelog.backends.local.supply import Call
 from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.driver.memory import give_back
-from tidelog.backends.spark.driver.pages import Pages, are_among
+from tidelog.backends.spark.driver.pages import Pages, lacking
 from tidelog.backends.spark.driver.probes import Probe, probes
 from tidelog.backends.spark.driver.source import Brought, Source, Wanted
 from tidelog.maintenance.bulk import TooLargeError
@@ -37,7 +37,7 @@ from tidelog.planning.views import OLD, Mark, Matching
 _PRESENT = Mark.OLD | Mark.NOW
 _ASSERTED = _PRESENT | Mark.EXPLICIT | Mark.WAS_EXPLICIT
 _NO_KEYS = np.empty((0, 0), np.int32)
-_MANY = 50_000
+_MANY = 250_000
 """After how many facts memory that was needed on their way is given back."""
 _MOST_LADDERS = 1024
 """How many plans are remembered with their look-ups; a usual program has some dozens."""
@@ -171,7 +171,7 @@ class DriverSupply:
         stored = self._store.relations.get(name)
         if is_of_facts and stored is not None:  # a fact that is here is known, however it came
             known = stored.rows[stored.find(np.ascontiguousarray(keys), OLD)]
-            keys = keys[~are_among(keys, known)] if len(known) else keys
+            keys = lacking(keys, known) if len(known) else keys
         missing = self._pages.note(name, columns, keys)
         if not len(missing):
             return None

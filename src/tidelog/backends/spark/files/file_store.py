@@ -95,8 +95,8 @@ class FileStore:
         Keys are distinct.
         """
         if not columns:
-            groups = [group for file in segments.first.files.values() for group in self.reader.whole(file.address)]
-            return _facts(groups, segments)
+            files, read = segments.first.files.values(), _read(segments)
+            return _facts([group for file in files for group in self.reader.whole(file.address, read)], segments)
         order = segments.order_for(columns) or self._added(name, segments, columns)
         names = [f"c{column}" for column in columns]
         sorted_by = [f"c{column}" for column in order.columns(segments.width)]
@@ -104,7 +104,7 @@ class FileStore:
         found = []
         for shard in sorted(set(shards.tolist()) & order.files.keys()):
             address = order.files[shard].address
-            found.append(self.reader.find(address, sorted_by, names, keys[shards == shard]))
+            found.append(self.reader.find(address, sorted_by, names, keys[shards == shard], _read(segments)))
         return _facts(found, segments)
 
     def _added(self, name: str, segments: Segments, columns: tuple[int, ...]) -> Order:
@@ -121,5 +121,13 @@ def _facts(tables: list[pa.Table], segments: Segments) -> tuple[Ids, Array]:
     """Rows of files as ids and flags."""
     if not tables:
         return np.empty((0, segments.width), np.int64), np.zeros(0, np.bool_)
-    joined = pa.concat_tables([table.select([*segments.columns, "explicit"]) for table in tables])
-    return frames.to_ids(joined, segments.columns), joined.column("explicit").to_numpy()
+    joined = pa.concat_tables([table.select(_read(segments)) for table in tables])
+    rows = frames.to_ids(joined, segments.columns)
+    return rows, joined.column("explicit").to_numpy() if segments.is_mixed else np.full(
+        len(rows), segments.explicit != 0
+    )
+
+
+def _read(segments: Segments) -> tuple[str, ...]:
+    """The columns that are read: which facts are explicit need not be read where all are alike."""
+    return (*segments.columns, "explicit") if segments.is_mixed else tuple(segments.columns)

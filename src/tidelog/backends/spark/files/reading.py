@@ -51,36 +51,40 @@ class Reader:
     def __init__(self, most_bytes: int = CACHE_BYTES, most_files: int = OPEN_FILES) -> None:
         self._most_bytes, self._most_files = most_bytes, most_files
         self._files: OrderedDict[str, _File] = OrderedDict()
-        self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
+        self._groups: OrderedDict[tuple[str, int, tuple[str, ...] | None], pa.Table] = OrderedDict()
         self._held, self._lock = 0, RLock()
         self.read_groups = 0
         """How many row groups were read from files so far."""
 
-    def find(self, address: str, order: Sequence[str], names: Sequence[str], keys: Ids) -> pa.Table:
+    def find(
+        self, address: str, order: Sequence[str], names: Sequence[str], keys: Ids, read: tuple[str, ...] | None = None
+    ) -> pa.Table:
         """The rows of a file, sorted by the columns `order`, whose columns `names` have one of the keys.
 
-        The first column of `order` is among `names`; keys are distinct.
+        The first column of `order` is among `names`; keys are distinct. Of other columns than those of `order` only
+        what is to be `read` is decoded; None stands for everything.
         """
         with readable(address), self._lock:
             file = self._file(address)
-            found = [file.schema.empty_table()]
+            found = list[pa.Table]()
             if len(keys) > _MANY_KEYS:  # searching for neighbours one after the other stays in the processor's cache
                 keys = keys[np.argsort(keys[:, list(names).index(order[0])])]
             wanted = list(file.groups_with(order[0], names, keys))
             is_large = len(wanted) > _MANY or len(keys) > _MANY_KEYS
-            for table, places in self._together(file, wanted) if is_large else self._each(address, file, wanted):
+            tables = self._together(file, wanted, read) if is_large else self._each(address, file, wanted, read)
+            for table, places in tables:
                 columns = {name: table.column(name).to_numpy() for name in names}
                 chosen = matching(columns, order, names, keys[places])
                 if len(chosen):
                     found.append(table.take(pa.array(chosen)))
-            return pa.concat_tables(found)
+            return pa.concat_tables(found) if found else file.empty(read)
 
-    def whole(self, address: str) -> Iterator[pa.Table]:
+    def whole(self, address: str, read: tuple[str, ...] | None = None) -> Iterator[pa.Table]:
         """All rows of a file, row group by row group, past the cache."""
         with readable(address):
             file = _File(address)
             for group in range(file.parquet.num_row_groups):
-                yield file.parquet.read_row_group(group)
+                yield file.parquet.read_row_group(group, read)
 
     def long_runs(self, address: str, lead: str) -> dict[int, int]:
         """The values of the leading column of a file that fill row groups, and about how many rows each has.
@@ -95,18 +99,22 @@ class Reader:
                 found[int(least[group])] += file.rows_of(group)
             return {value: rows + file.rows_of(0) for value, rows in found.items()}  # a part of one before and after
 
-    def _each(self, address: str, file: _File, wanted: Sequence[Wanted]) -> Iterator[tuple[pa.Table, Ids]]:
+    def _each(
+        self, address: str, file: _File, wanted: Sequence[Wanted], read: tuple[str, ...] | None
+    ) -> Iterator[tuple[pa.Table, Ids]]:
         """The wanted row groups, each with the places of the keys that it may have."""
         for group, places in wanted:
-            yield self._group(address, file, group), places
+            yield self._group(address, file, group, read), places
 
-    def _together(self, file: _File, wanted: Sequence[Wanted]) -> Iterator[tuple[pa.Table, Ids]]:
+    def _together(
+        self, file: _File, wanted: Sequence[Wanted], read: tuple[str, ...] | None
+    ) -> Iterator[tuple[pa.Table, Ids]]:
         """As `_each`, several row groups at a time, past the cache."""
         count = max(_TOGETHER // file.rows_of(wanted[0][0]), 1) if wanted else 1
         for start in range(0, len(wanted), count):
             some = wanted[start : start + count]
             self.read_groups += len(some)
-            table = file.parquet.read_row_groups([group for group, _ in some], use_threads=False)
+            table = file.parquet.read_row_groups([group for group, _ in some], read, use_threads=False)
             several = np.concatenate([places for _, places in some])
             yield table.combine_chunks(), distinct(several)  # a key may be in several groups
 
@@ -125,12 +133,12 @@ class Reader:
         self._files.move_to_end(address)
         return found
 
-    def _group(self, address: str, file: _File, number: int) -> pa.Table:
-        key = (address, number)
+    def _group(self, address: str, file: _File, number: int, read: tuple[str, ...] | None) -> pa.Table:
+        key = (address, number, read)
         found = self._groups.get(key)
         if found is None:
             self.read_groups += 1
-            found = self._groups[key] = file.parquet.read_row_group(number, use_threads=False).combine_chunks()
+            found = self._groups[key] = file.parquet.read_row_group(number, read, use_threads=False).combine_chunks()
             self._held += found.nbytes
             while self._held > self._most_bytes and len(self._groups) > 1:
                 self._held -= self._groups.popitem(last=False)[1].nbytes
@@ -146,6 +154,11 @@ class _File:
         self.parquet = pq.ParquetFile(system.open_input_file(path), page_checksum_verification=True)
         self.schema: pa.Schema = self.parquet.schema_arrow
         self._limits: dict[str, tuple[Ids, Ids]] = {}
+
+    def empty(self, read: tuple[str, ...] | None) -> pa.Table:
+        """No rows, of the columns that are read."""
+        table = self.schema.empty_table()
+        return table if read is None else table.select(read)
 
     def rows_of(self, group: int) -> int:
         """How many rows a row group has."""
@@ -207,7 +220,7 @@ def readable(address: str) -> Iterator[None]:
 def matching(columns: Mapping[str, Ids], order: Sequence[str], names: Sequence[str], keys: Ids) -> Ids:
     """The places of the facts, given by columns that are sorted by `order`, that have one of the keys."""
     lead, wanted = columns[order[0]], keys[:, list(names).index(order[0])]
-    first, last = np.searchsorted(lead, wanted, "left"), np.searchsorted(lead, wanted, "right")
+    first, last = _run(lead, wanted)
     sorted_by = list(order[:1])
     if len(names) > 1 and (last - first).sum() > _FEW * len(keys):  # a hub: search by further columns, too
         sorted_by = list(order[: next((at for at, name in enumerate(order) if name not in names), len(order))])
@@ -222,6 +235,18 @@ def matching(columns: Mapping[str, Ids], order: Sequence[str], names: Sequence[s
             same = columns[name][places] == keys[whose, at]
             places, whose = places[same], whose[same]
     return places
+
+
+def _run(column: Ids, keys: Ids) -> tuple[Ids, Ids]:
+    """Where each key begins in a sorted column, and where it ends; most keys are there once or not at all."""
+    first = np.searchsorted(column, keys, "left")
+    last = first.copy()
+    if len(column):
+        final = len(column) - 1
+        last += (first <= final) & (column[np.minimum(first, final)] == keys)
+        many = np.flatnonzero((last > first) & (last <= final) & (column[np.minimum(last, final)] == keys))
+        last[many] = np.searchsorted(column, keys[many], "right")
+    return first, last
 
 
 def bound(columns: list[Ids], keys: Ids, *, after: bool) -> Ids:

@@ -67,6 +67,11 @@ class Segments:
         """By leading column; an order that is added later says nothing new."""
 
     @property
+    def is_mixed(self) -> bool:
+        """Whether some facts may be explicit and others not."""
+        return self.explicit is None or 0 < self.explicit < self.rows
+
+    @property
     def first(self) -> Order:
         """The order that every relation has."""
         return next(iter(self.orders.values()))

@@ -190,7 +190,8 @@ class Constants:
 
     def _fetch(self, numbers: Ids) -> None:
         """Bring the texts of these ids, which are distinct, to the driver."""
-        here = {number: self._waiting[number] for number in numbers.tolist() if number in self._waiting}
+        waiting = self._waiting
+        here = {number: waiting[number] for number in numbers.tolist() if number in waiting} if waiting else {}
         away = numbers[~np.isin(numbers, list(here))] if here else numbers
         table = self.texts.find(away) if self.texts else _table({})
         if table.num_rows + len(here) != len(numbers):
