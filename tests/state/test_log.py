@@ -222,6 +222,24 @@ def test_a_changed_byte_is_found_or_harmless(state, place):
     assert found in ("E603", expected)
 
 
+def test_rows_that_were_changed_on_the_disk_are_no_rows_since_a_version(state):
+    """Whoever keeps his facts elsewhere reads the rows of later versions: what is not refused is what was saved."""
+    table = Table(state)
+    files = [file for file in table.files() if file.level != "base"]
+    expected = table.read_since(files, {"path": 1})
+    path = state / files[0].name
+    content, codes = path.read_bytes(), set[str]()
+    for place in range(4, len(content) - 8, 29):
+        damaged = bytearray(content)
+        damaged[place] ^= 0x55
+        path.write_bytes(damaged)
+        try:
+            assert table.read_since(files, {"path": 1}) == expected
+        except StateError as error:
+            codes.add(error.code)
+    assert codes == {"E603"}
+
+
 def test_a_truncated_file_is_found(state):
     """A file that ends early is not a smaller file."""
     file = next(state.glob("base*.parquet"))

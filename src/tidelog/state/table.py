@@ -25,6 +25,8 @@ import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+from pyarrow.dataset import ParquetFileFormat
+from pyarrow.fs import LocalFileSystem
 
 from tidelog.errors import StateError
 from tidelog.state import far
@@ -36,6 +38,7 @@ from tidelog.state.versions import KEY, VersionInfo
 _LOG = "_delta_log"
 _STAGED = re.compile(r"(\d{20}\.|_last_checkpoint).*#\d+|_commit_.*\.json\.tmp")
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
+_CHECKED = ParquetFileFormat(page_checksum_verification=True, pre_buffer=False)
 
 ROW_GROUP = 1 << 18
 """About how many rows are written at a time."""
@@ -145,7 +148,10 @@ class Table:
         return pa.concat_tables([SCHEMA.empty_table(), *found])
 
     def read_since(self, files: Iterable[File], since: Mapping[str, int]) -> pa.Table:
-        """The rows of files; of the relations in `since` only those of later versions."""
+        """The rows of files; of the relations in `since` only those of later versions.
+
+        Few rows of a large file may be wanted, so it is gone through with little of it in memory.
+        """
         wanted = ~pc.field("relation").isin(pa.array(list(since), pa.large_string()))
         for relation, version in since.items():
             wanted |= (pc.field("relation") == relation) & (pc.field("version") > version)
@@ -155,7 +161,8 @@ class Table:
                 path = self.directory / file.name
                 if pq.read_metadata(path).num_rows != file.rows:
                     raise ValueError(f"{file.name} has another number of rows")
-                found.append(pq.read_table(path, filters=wanted, partitioning=None).cast(SCHEMA))
+                fragment = _CHECKED.make_fragment(str(path), LocalFileSystem())
+                found.append(fragment.to_table(filter=wanted, use_threads=False, batch_readahead=1).cast(SCHEMA))
         return pa.concat_tables([SCHEMA.empty_table(), *found])
 
     def added_since(self, commit: int) -> set[str]:

@@ -105,7 +105,8 @@ class SavedFiles:
         return due
 
     def restore(self, files: StoredFiles, relations: Sequence[StoredFar]) -> None:
-        """Open relations in the files of a state."""
+        """Open relations in the files of a state; what was needed on the way is given back before more is."""
+        give_back()
         self._texts.generations = [order_of(order, files.folder) for order in files.said["texts"]]
         self._constants.naming = Naming(self._constants.naming.digits, files.said.get("moved", {}))
         after = dict(self._committed.relations)
@@ -118,6 +119,7 @@ class SavedFiles:
             filed = self._filed(stored, files.folder)
             overlay, name = _overlay(stored, filed, numbers), stored.relation
             after[name] = ColdRelation(name, stored.arity, segments, rows, stored.size, overlay, distinct, rows, filed)
+            give_back()
         self._committed.relations = after
         self._forget()
 
