@@ -234,7 +234,7 @@ class Bundle:
     @property
     def is_small(self) -> bool:
         """Whether all relations that the programs look into have few rows."""
-        return max([relation.count for relation in self._relations]) <= MOST_DRIVING
+        return max([relation.count for relation in self._relations], default=0) <= MOST_DRIVING
 
     def ready(self, driving: int) -> Programs:
         """Leave out what cannot match, because a relation is empty, and write current addresses into the programs.

@@ -232,9 +232,8 @@ class Relation(Arrays):
         """All rows in the view."""
         count, hits = self.count, 0
         found = np.empty(count, np.int32)
-        if count <= steps.STEP:
-            return found[: relation_kernels.select_rows(self.marks, 0, count, view.care, view.want, found, 0)]
-        for start, stop in ranges(count, _SELECTED):
+        several = ranges(count, _SELECTED) if count > _SELECTED else ((0, count),)
+        for start, stop in several:
             hits = relation_kernels.select_rows(self.marks, start, stop, view.care, view.want, found, hits)
             self._pause()
         return found[:hits]
