@@ -1,6 +1,7 @@
 """Anything that holds facts becomes columns of constants, or is refused with relation, column and row."""
 
 import enum
+from datetime import datetime
 
 import duckdb
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tidelog as tl
 from tidelog.changes.columns import Columns, from_values, normalise_column
 from tidelog.changes.fact_sources import to_table
 from tidelog.errors import UpdateError
@@ -173,21 +175,99 @@ DAMAGED = pa.Array.from_buffers(
 )
 
 
-@pytest.mark.parametrize(
-    "array",
-    [
-        DAMAGED,
-        pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), DAMAGED),
-        pa.DictionaryArray.from_arrays(pa.array([0, 9, 0]), pa.array(["a"]), safe=False),
-        pa.chunked_array([DAMAGED]),
-    ],
-    ids=["bytes", "dictionary of them", "indices", "chunks"],
-)
+def text_with_bounds(*bounds: int) -> pa.Array:
+    """An array of texts that may begin and end anywhere; pyarrow looks at the bounds only when it is made."""
+    held = np.zeros(len(bounds), np.int32)
+    made = pa.Array.from_buffers(pa.string(), len(bounds) - 1, [None, pa.py_buffer(held), pa.py_buffer(b"abcd")])
+    held[:] = bounds
+    return made
+
+
+def union_of_numbers(codes: list[int], offsets: list[int]) -> pa.Array:
+    """A dense union with any codes and offsets."""
+    held = np.zeros(len(codes), np.int8), np.zeros(len(codes), np.int32)
+    made = pa.UnionArray.from_dense(
+        *(
+            pa.Array.from_buffers(kind, len(codes), [None, pa.py_buffer(one)])
+            for kind, one in zip((pa.int8(), pa.int32()), held)
+        ),
+        [pa.array([1, 2])],
+    )
+    held[0][:], held[1][:] = codes, offsets
+    return made
+
+
+WRONG = {
+    "bytes": DAMAGED,
+    "dictionary of them": pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), DAMAGED),
+    "indices": pa.DictionaryArray.from_arrays(pa.array([0, 9, 0]), pa.array(["a"]), safe=False),
+    "indices before the first": pa.DictionaryArray.from_arrays(pa.array([0, -3, 0]), pa.array([7]), safe=False),
+    "chunks": pa.chunked_array([DAMAGED]),
+    "a text that ends beyond the array": text_with_bounds(0, 2_000_000_000, 4),
+    "a text that ends before it begins": text_with_bounds(0, 4, 0),
+    "codes of a union": union_of_numbers([0, 5], [0, 1]),
+    "offsets of a union": union_of_numbers([0, 0], [0, 99]),
+}
+
+
+@pytest.mark.parametrize("array", WRONG.values(), ids=WRONG.keys())
 def test_arrow_that_is_not_what_it_says(array):
     """Bytes that are no UTF-8 were stored and raised raw errors when they were read; bad bounds crash kernels."""
     with pytest.raises(UpdateError, match="E304") as caught:
         to_table(pa.table({"x": array}), "p", 1)
     assert "column 1 of p, row" in str(caught.value)
+
+
+@pytest.mark.parametrize("array", WRONG.values(), ids=WRONG.keys())
+@pytest.mark.parametrize("way", ["insert", "delete"])
+def test_a_small_update_in_arrow_is_looked_at_as_closely(array, way):
+    """A handful of facts goes past the columns; what is damaged is told before a value is made of it."""
+    engine = tl.Engine("q(x) :- p(x).")
+    engine.apply(insert={"p": [("zz",)]})
+    with pytest.raises(UpdateError, match="E304"):
+        engine.apply(**{way: {"p": pa.table({"x": array})}})
+    assert (list(engine["q"]), engine.version) == ([("zz",)], 1)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 20])
+@pytest.mark.parametrize(
+    "array",
+    [
+        pa.array([[1, 2]] * 20),
+        pa.array([{"a": 1}] * 20),
+        pa.array([datetime(2026, 1, 2)] * 20),
+        pa.array([b"bytes"] * 20),
+        pa.array([None, *[1] * 19]),
+        pa.array([float("nan")] * 20),
+        pa.array([2**63] * 20, pa.uint64()),
+        pa.UnionArray.from_sparse(pa.array([0] * 20, pa.int8()), [pa.array(list(range(20)))]),
+    ],
+    ids=["lists", "structs", "times", "bytes", "a missing value", "no number", "beyond 64 bits", "sparse union"],
+)
+def test_what_is_no_constant_is_refused_in_tables_of_every_size(array, rows):
+    """Small tables are read value by value, and refuse what large ones refuse, with the same words."""
+    engine, table = tl.Engine("q(x) :- p(x)."), pa.table({"x": array[:rows]})
+    engine.apply(insert={"p": [("zz",)]})
+    with pytest.raises(UpdateError) as wanted:
+        to_table(table, "p", 1)
+    for way in ("insert", "delete"):
+        with pytest.raises(UpdateError) as caught:
+            engine.apply(**{way: {"p": table}})
+        assert str(caught.value) == str(wanted.value)
+
+
+def test_a_small_table_of_every_type_is_the_facts_of_a_large_one():
+    """Numbers of every width, bools and texts arrive as themselves, whatever way they go."""
+    kinds = [pa.int8(), pa.uint16(), pa.int32(), pa.int64(), pa.float32(), pa.float64(), pa.bool_(), pa.string()]
+    columns = [pa.array([0, 1, 2, 1]).cast(kind) for kind in kinds]
+    table = pa.table({str(number): column for number, column in enumerate(columns)})
+    small, large = (tl.Engine("q(x) :- p(x, _, _, _, _, _, _, _).") for _ in range(2))
+    for engine, times in ((small, 1), (large, 20)):
+        engine.apply(insert={"p": [(9,) * 8]})
+        engine.apply(insert={"p": pa.concat_tables([table] * times)})
+    assert set(map(fact_identity, small["p"])) == set(map(fact_identity, large["p"]))
+    small.apply(delete={"p": table})
+    assert list(small["p"]) == [(9,) * 8]
 
 
 def test_no_facts():

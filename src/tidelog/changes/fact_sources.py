@@ -25,6 +25,14 @@ from tidelog.errors import UpdateError
 
 _Part: TypeAlias = tuple[tuple[Column, ...], int]
 _FEW = 16
+_PLAIN = frozenset(
+    kind.id
+    for kind in (
+        *(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+        *(pa.float16(), pa.float32(), pa.float64(), pa.bool_(), pa.string(), pa.large_string()),
+    )
+)
+"""The Arrow types whose values are constants as they are."""
 _PART = 1 << 16
 """How many rows are taken from a source between two questions whether to go on."""
 
@@ -64,8 +72,10 @@ def plain_rows(source: object, arity: int | None, ask: Ask) -> tuple[list[Any], 
     This is the usual small update, for which columns would cost more than the values. The values are checked when they
     are encoded; `to_parts` then says which one is wrong.
     """
+    if not arity:
+        return None
     rows = source if type(source) is list else _few_of(source, ask)
-    if rows is None or not 0 < len(rows) <= _FEW or not arity:
+    if rows is None or not 0 < len(rows) <= _FEW:
         return None
     values = list[Any]()
     for row in rows:
@@ -77,13 +87,19 @@ def plain_rows(source: object, arity: int | None, ask: Ask) -> tuple[list[Any], 
 
 
 def _few_of(source: object, ask: Ask) -> list[Any] | None:
-    """The few facts of an Arrow table as tuples; None of any other source."""
+    """The few facts of an Arrow table as tuples, if it is sound and has numbers, bools and texts only; else None.
+
+    Values of other types may take more memory than the table, and what is damaged must not be looked at.
+    """
     if not isinstance(source, pa.Table | pa.RecordBatch) or source.num_rows > _FEW:
+        return None
+    if not _PLAIN.issuperset([kind.id for kind in source.schema.types]):
         return None
     ask(lambda: source.nbytes)
     try:
+        source.validate(full=True)
         return list(zip(*[column.to_pylist() for column in source.columns]))
-    except (ValueError, OverflowError, NotImplementedError):  # a text that is not UTF-8, a date of the year 10,000
+    except ValueError:  # ArrowInvalid is one, as is a text that is not UTF-8
         return None
 
 

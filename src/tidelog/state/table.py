@@ -25,8 +25,6 @@ import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
 from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
-from pyarrow.dataset import ParquetFileFormat
-from pyarrow.fs import LocalFileSystem
 
 from tidelog.errors import StateError
 from tidelog.state import far
@@ -38,7 +36,6 @@ from tidelog.state.versions import KEY, VersionInfo
 _LOG = "_delta_log"
 _STAGED = re.compile(r"(\d{20}\.|_last_checkpoint).*#\d+|_commit_.*\.json\.tmp")
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
-_CHECKED = ParquetFileFormat(page_checksum_verification=True, pre_buffer=False)
 
 ROW_GROUP = 1 << 18
 """About how many rows are written at a time."""
@@ -152,6 +149,10 @@ class Table:
 
         Few rows of a large file may be wanted, so it is gone through with little of it in memory.
         """
+        from pyarrow.dataset import ParquetFileFormat  # not at the top: it takes 0.15 s, and few have a use for it
+        from pyarrow.fs import LocalFileSystem
+
+        checked = ParquetFileFormat(page_checksum_verification=True, pre_buffer=False)
         wanted = ~pc.field("relation").isin(pa.array(list(since), pa.large_string()))
         for relation, version in since.items():
             wanted |= (pc.field("relation") == relation) & (pc.field("version") > version)
@@ -161,7 +162,7 @@ class Table:
                 path = self.directory / file.name
                 if pq.read_metadata(path).num_rows != file.rows:
                     raise ValueError(f"{file.name} has another number of rows")
-                fragment = _CHECKED.make_fragment(str(path), LocalFileSystem())
+                fragment = checked.make_fragment(str(path), LocalFileSystem())
                 found.append(fragment.to_table(filter=wanted, use_threads=False, batch_readahead=1).cast(SCHEMA))
         return pa.concat_tables([SCHEMA.empty_table(), *found])
 

@@ -116,18 +116,6 @@ def test_collecting_garbage_in_workers_does_not_look_through_what_is_loaded(spar
     assert found["collects"]
 
 
-def test_batches_for_workers_are_cut_by_rows(spark):
-    """Where Spark may cut them by bytes, it adds up the bytes of all columns after every row."""
-
-    def seen(batches):
-        for batch in batches:
-            yield pa.RecordBatch.from_pydict({"rows": [batch.num_rows]})
-
-    found = spark.range(0, 10_000, 1, 1).mapInArrow(seen, "rows long").toArrow().to_pylist()
-    assert [row["rows"] for row in found] == [4096, 4096, 1808]
-    assert spark.conf.get("spark.sql.execution.arrow.maxBytesPerBatch") == str(2**31 - 1)
-
-
 def test_archives_stay_where_nothing_else_has_what_they_hold(tmp_path):
     """PySpark that is installed is taken from its folder; one that only the archive has is taken from there."""
     home = Path(pyspark.__file__).parent

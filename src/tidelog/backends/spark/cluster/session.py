@@ -47,8 +47,6 @@ ALWAYS: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",  # overflow raises, it never wraps
     "spark.sql.session.timeZone": "UTC",  # the same facts give the same text everywhere
     "spark.sql.execution.arrow.pyspark.enabled": "true",
-    "spark.sql.execution.arrow.maxBytesPerBatch": str(2**31 - 1),  # else Spark adds up all columns after every row
-    "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",  # as no bytes are counted: 64 MB if rows have 16 KB
     "spark.sql.execution.arrow.localRelationThreshold": "64KB",  # larger tables stay out of the plan
 }
 """Settings for every session that we start."""
