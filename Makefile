@@ -62,7 +62,6 @@ bench-maintenance: $(READY)  ## measure every maintenance strategy on the papers
 
 bench-spark: $(READY)  ## measure the Spark backend
 	@$(BIN)/python -m benchmarks.spark
-	@$(BIN)/python -m benchmarks.spark_size 1000000
 
 clean:  ## remove the environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis spark-warehouse site dist build

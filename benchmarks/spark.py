@@ -84,7 +84,7 @@ def main() -> None:
         say(f"--- {name}")
         command = [sys.executable, "-m", "benchmarks.spark", "--part", name, "--cases", *options.cases]
         if name == "size":
-            command = [sys.executable, "-m", "benchmarks.spark_size"]
+            command = [sys.executable, "-m", "benchmarks.spark_size", "1000000"]
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
         found[name] = json.loads(done.stdout.splitlines()[-1])
         found["load"] = {**found.get("load", {}), name: round(os.getloadavg()[1], 1)}

@@ -1,9 +1,10 @@
 """A bill of materials at size on Spark: load, save, changes of one per cent, small updates, opening in a new process.
 
-What      : `python -m benchmarks.spark_size 1000000` loads that many parts and prices as strings, derives what contains
-            what, saves, inserts and deletes one per cent, updates, and opens the state again in other processes, one of
-            which is killed. For each step: seconds, processor seconds of all processes, Spark's jobs, and the most
-            memory that the Python driver has held. The load also runs with one core, and on the local backend.
+What      : `python -m benchmarks.spark_size 1000000` loads that many parts and prices as strings from Parquet files,
+            derives what contains what, saves, inserts and deletes one per cent, updates, and opens the state again in
+            other processes, one of which is killed. For each step: seconds, processor seconds of all processes,
+            Spark's jobs, and the most memory that the Python driver has held. The load also runs with one core, and on
+            the local backend with one thread.
 Idea      : the table of sizes in docs/scaling.md, as one command; `make bench-spark` runs it with a million.
 Invariant : the same size gives the same facts and updates. Nothing is asserted: a shared machine proves no time.
 """
@@ -24,9 +25,11 @@ from statistics import median
 from threading import Timer
 from typing import Any
 
+import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 import tidelog as tl
+from benchmarks.spark_cases import say
 from benchmarks.spark_measure import measured
 from tidelog.backends.spark.cluster.session import close, session
 
@@ -43,23 +46,30 @@ UPDATES, MORE = 100, 1000
 def main() -> None:
     """Load, save and update here; open and update in others, one of which is killed; print what each step took."""
     explicit, *rest = sys.argv[1:] or ["1000000"]
-    if rest == ["one core"]:
-        print(json.dumps(_loaded_by_one_core(int(explicit))), flush=True)
-        return
     if rest:
-        print(json.dumps(opened(Path(rest[0]), int(explicit), dies=rest[1:] == ["dies"])), flush=True)
+        where, what = Path(rest[0]), rest[1]
+        if what == "files":
+            done = write_data(where, int(explicit))
+        elif what == "one core":
+            done = _loaded_by_one_core(where)
+        elif what == "local":
+            done = _local(where)
+        else:
+            done = opened(where, int(explicit), dies=what == "dies")
+        print(json.dumps(done), flush=True)
         return
     with tempfile.TemporaryDirectory(prefix="tidelog-bench-") as folder:
-        state = Path(folder) / "state"
-        rows = loaded(state, int(explicit))
-        print(json.dumps(rows), flush=True)
-        rows["opened"] = _in_another_process(explicit, str(state))
+        data, state = f"{folder}/data", Path(folder) / "state"
+        _in_another_process(explicit, data, "files")
+        rows = loaded(Path(data), state, int(explicit))
+        say(json.dumps(rows))
+        rows["opened"] = _in_another_process(explicit, str(state), "opens")
         _in_another_process(explicit, str(state), "dies")
-        rows["opened after kill -9"] = _in_another_process(explicit, str(state))
-        rows["load with one core"] = _in_another_process(explicit, "one core")
-        rows["local backend"] = _local(int(explicit))
+        rows["opened after kill -9"] = _in_another_process(explicit, str(state), "opens")
+        rows["load with one core"] = _in_another_process(explicit, data, "one core")
+        rows["local backend"] = _in_another_process(explicit, data, "local")
+    say(table(rows))
     print(json.dumps(rows))
-    print(table(rows))
 
 
 def table(rows: Mapping[str, Any]) -> str:
@@ -78,11 +88,11 @@ def table(rows: Mapping[str, Any]) -> str:
     return "\n".join([*lines, f"| two cores against one | {faster:.2f} times faster | | | | |"])
 
 
-def loaded(state: Path, explicit: int) -> dict[str, Any]:
-    """A first process: from strings in DataFrames to a saved state, and further changes."""
+def loaded(data: Path, state: Path, explicit: int) -> dict[str, Any]:
+    """A first process: from strings in files to a saved state, and further changes."""
     spark = _session()
     engine = tl.Engine(RULES, backend="spark", spark=spark)
-    rows: dict[str, Any] = {"load": _step(spark, lambda: engine.apply(insert=data(spark, explicit)))}
+    rows: dict[str, Any] = {"load": _step(spark, lambda: engine.apply(insert=_frames(spark, data)))}
     rows["facts"] = {name: len(engine[name]) for name in engine.relations}
     rows["save"] = _step(spark, lambda: engine.save(state))
     come, gone = one_per_cent(explicit)
@@ -103,11 +113,11 @@ def one_per_cent(explicit: int) -> tuple[list[tuple[str, str, int]], list[tuple[
     return come, [(f"part-{at:09d}", f"part-{at + 1 + at * 7919 % 2:09d}", at % 5) for at in inner]
 
 
-def _loaded_by_one_core(explicit: int) -> dict[str, Any]:
+def _loaded_by_one_core(data: Path) -> dict[str, Any]:
     """The load, by one task at a time."""
     spark = _session(cores=1)
     engine = tl.Engine(RULES, backend="spark", spark=spark)
-    taken = _step(spark, lambda: engine.apply(insert=data(spark, explicit)))
+    taken = _step(spark, lambda: engine.apply(insert=_frames(spark, data)))
     engine.close()
     close(spark)
     return taken
@@ -136,35 +146,43 @@ def _session(cores: int = 2) -> SparkSession:
     return spark
 
 
-def _in_another_process(explicit: str, what: str, *more: str) -> dict[str, Any]:
+def _in_another_process(explicit: str, where: str, what: str) -> dict[str, Any]:
     """What another process prints; nothing if it is one that dies."""
-    command = [sys.executable, "-m", "benchmarks.spark_size", explicit, what, *more]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=not more)
+    command = [sys.executable, "-m", "benchmarks.spark_size", explicit, where, what]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=what != "dies")
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else {}
 
 
-def _local(explicit: int) -> dict[str, Any]:
-    """The same load on the local backend, from Arrow tables."""
-    spark = _session()
-    tables = {name: frame.toArrow() for name, frame in data(spark, explicit).items()}
-    close(spark)
-    engine = tl.Engine(RULES)
-    engine.apply(insert={"part": tables["part"].slice(0, 10_000)})  # kernels are loaded
-    engine.apply(delete={"part": tables["part"].slice(0, 10_000)})
-    _, taken = measured(lambda: engine.apply(insert=tables))
+def _local(data: Path) -> dict[str, Any]:
+    """The same load on the local backend, by one thread, from Arrow tables; reading the files counts."""
+    engine = tl.Engine(RULES, threads=1)
+    few = {name: pq.read_table(data / name).slice(0, 10_000) for name in ("part", "price")}
+    engine.apply(insert=few)  # kernels are loaded
+    engine.apply(delete=few)
+
+    def load() -> None:
+        engine.apply(insert={name: pq.read_table(data / name, use_threads=False) for name in few})
+
+    _, taken = measured(load)
     return {**taken, "driver MB": _peak()}
 
 
-def data(spark: SparkSession, explicit: int) -> dict[str, DataFrame]:
-    """Trees of ten parts each, and prices for a quarter of the parts."""
+def write_data(folder: Path, explicit: int) -> dict[str, Any]:
+    """Files with trees of ten parts each, and prices for a quarter of the parts."""
+    spark = _session()
     numbers = spark.range(explicit)
     parts = numbers.where("id % 10 < 8").selectExpr(
         f"{_name('id')} as x", f"{_name('id + 1 + (id * 7919) % 2')} as y", "id % 5 as q"
     )
-    return {
-        "part": parts,
-        "price": numbers.where("id % 4 = 1").selectExpr(f"{_name('id')} as y", "(id * 31) % 1000 as p"),
-    }
+    prices = numbers.where("id % 4 = 1").selectExpr(f"{_name('id')} as y", "(id * 31) % 1000 as p")
+    for name, frame in (("part", parts), ("price", prices)):
+        frame.write.parquet(str(folder / name))
+    close(spark)
+    return {}
+
+
+def _frames(spark: SparkSession, folder: Path) -> dict[str, DataFrame]:
+    return {name: spark.read.parquet(str(folder / name)) for name in ("part", "price")}
 
 
 def _name(number: str) -> str:
