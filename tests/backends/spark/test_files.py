@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tidelog.backends.spark.bulk.placement import homes
 from tidelog.backends.spark.files import file_store, reading, writing
 from tidelog.backends.spark.files.file_store import FileStore
-from tidelog.backends.spark.files.parcels import Packing, unpacked
+from tidelog.backends.spark.files.parcels import Packing, shapes_of, unpacked
 from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Order, Segment, Segments
 from tidelog.backends.spark.files.sketch import Sketch
@@ -199,7 +199,7 @@ def test_facts_that_come_twice_are_written_once(facts: list[tuple[int, int, bool
 @given(st.lists(st.tuples(st.integers(-9, 9), st.integers(-9, 9), st.booleans()), max_size=60), st.integers(1, 5))
 def test_parcels_bring_every_fact_to_its_file(facts: list[tuple[int, int, bool]], shards: int) -> None:
     """In every order, to the shard of its leading column; what is unpacked is what was packed."""
-    packing = Packing(((2, 0), (2, 1)), shards)
+    packing = Packing(shapes_of([(2, (0, 1))]), shards)
     columns = [np.array([row[at] for row in facts], np.int64) for at in range(2)]
     found = unpacked(packing.facts((0, 1), columns, np.array([row[2] for row in facts], np.bool_)))
     seen: dict[int, list[tuple[int, int, bool]]] = {0: [], 1: []}
@@ -218,7 +218,7 @@ def test_large_parcels_wait_in_files_of_their_own(tmp_path: Path) -> None:
     folder.mkdir()
     for count, files in ((60_000, 4), (100, 0)):
         columns, flags = [numbers[:count], numbers[:count] * 7 % 1000], np.ones(count, np.bool_)
-        near, far = (Packing(((2, 0), (2, 1)), 2, where) for where in (str(folder), None))
+        near, far = (Packing(shapes_of([(2, (0, 1))]), 2, where) for where in (str(folder), None))
         before = len(list(folder.glob("*")))
         found, again = (unpacked(near.facts((0, 1), columns, flags)) for _ in range(2))
         assert len(list(folder.glob("*"))) - before == 2 * files
@@ -228,7 +228,7 @@ def test_large_parcels_wait_in_files_of_their_own(tmp_path: Path) -> None:
 def test_a_task_that_outlives_its_job_does_not_make_the_folder_again(tmp_path: Path) -> None:
     """The driver has deleted it, and nobody would know its name any more."""
     numbers = np.arange(60_000)
-    late = Packing(((2, 0),), 2, str(tmp_path / "parcels"))
+    late = Packing(shapes_of([(2, (0,))]), 2, str(tmp_path / "parcels"))
     with pytest.raises(FileNotFoundError):
         list(late.facts((0,), [numbers, numbers], np.ones(len(numbers), np.bool_)))
     assert list(tmp_path.iterdir()) == []

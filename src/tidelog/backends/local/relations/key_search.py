@@ -71,6 +71,9 @@ def _find(column: Array, first: Int, shift: Int, starts: Array, keys: Array, fou
     last = len(starts) - 2
     for at in range(len(keys)):
         key = keys[at]
+        if at and key == keys[at - 1]:  # keys that come sorted are often several of one
+            found[at], counts[at] = found[at - 1], counts[at - 1]
+            continue
         if key < column[0]:
             low = high = np.int64(0)
         elif key > column[-1]:

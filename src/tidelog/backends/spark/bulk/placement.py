@@ -21,11 +21,9 @@ import numpy as np
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
 
+from tidelog.backends.local.relations.row_dealing import BITS, FACTOR, PRIME, shards_of
 from tidelog.backends.spark.values.ids import Ids
 
-_PRIME = 2**31 - 1
-_FACTOR = 1_583_458_089
-_BITS = 31
 _PLACES = 16
 """The bits of a place that tell the shard."""
 
@@ -57,7 +55,7 @@ def targets(delivery: Delivery, facts: Ids, shards: int) -> tuple[Ids, Ids]:
     if delivery.key is None:
         return positions, _shards(facts[positions], shards)
     keys = facts[positions, delivery.key]
-    homes = _shards(keys.reshape(-1, 1), shards)
+    homes = shards_of([keys], shards)
     if not delivery.hot:
         return positions, homes
     is_hot = np.isin(keys, np.array(delivery.hot, np.int64))
@@ -88,7 +86,7 @@ def home_column(key: Column, shards: int) -> Column:
 
 def homes(keys: Ids, shards: int) -> Ids:
     """As `home_column`, for an array of keys."""
-    return _shards(keys.reshape(-1, 1), shards)
+    return shards_of([keys], shards)
 
 
 def shard_of(place: Column) -> Column:
@@ -121,20 +119,14 @@ def _everywhere(positions: Ids, shards: int) -> tuple[Ids, Ids]:
 
 
 def _shards(facts: Ids, shards: int) -> Ids:
-    mixed = np.zeros(len(facts), np.int64)
-    for column in range(facts.shape[1]):
-        mixed += np.mod(facts[:, column], _PRIME)
-        np.mod(mixed, _PRIME, out=mixed)
-        mixed *= _FACTOR
-        np.mod(mixed, _PRIME, out=mixed)
-    return (mixed * shards) >> _BITS
+    return shards_of([facts[:, column] for column in range(facts.shape[1])], shards)
 
 
 def _shard_column(columns: Sequence[Column], shards: int) -> Column:
-    prime, factor = F.lit(_PRIME).cast("long"), F.lit(_FACTOR).cast("long")
+    prime, factor = F.lit(PRIME).cast("long"), F.lit(FACTOR).cast("long")
 
     def mix(mixed: Column, column: Column) -> Column:
         return F.pmod(F.pmod(mixed + F.pmod(column, prime), prime) * factor, prime)
 
     mixed = reduce(mix, columns, F.lit(0).cast("long"))
-    return F.shiftright(mixed * F.lit(shards).cast("long"), _BITS).cast("int")
+    return F.shiftright(mixed * F.lit(shards).cast("long"), BITS).cast("int")

@@ -180,8 +180,8 @@ class Work:
                 yield name, facts[:, : max(self.plan.arities[name], 1)]
         for name, addresses in self.stored.items():
             columns = [f"c{at}" for at in range(max(self.plan.arities[name], 1))]
-            for address in addresses:
-                yield name, stored_facts(address, columns)
+            if addresses:
+                yield name, stored_facts(addresses, columns)
 
     def _resumed(self, number: int) -> Shard:
         """The shard as the last round left it: from memory if this process ran that round, else from the files."""
@@ -211,9 +211,10 @@ class Work:
         for tag, addresses in self.delivered.items() if not self.round else ():
             delivery = self.plan.deliveries[tag]
             columns = [f"c{at}" for at in range(max(self.plan.arities[delivery.name], 1))]
-            for address in addresses[number]:
-                facts = stored_facts(address, columns)
-                if not self._is_own(delivery, addresses):
+            is_own, wanted = self._is_own(delivery, addresses), addresses[number]
+            for several in [wanted] if is_own and wanted else [[address] for address in wanted]:
+                facts = stored_facts(several, columns)
+                if not is_own:
                     chosen, shards = targets(delivery, facts, self.shards)
                     places = chosen[shards == number]
                     facts = np.stack([column[places] for column in facts.T]).T

@@ -21,7 +21,7 @@ from pyspark.sql import DataFrame
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
-from tidelog.backends.spark.files.parcels import PARCEL, PackDerived, PackFacts
+from tidelog.backends.spark.files.parcels import PARCEL, PackDerived, PackFacts, shapes_of
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.writing import Write, gathered, into
 
@@ -42,8 +42,7 @@ class Target:
     ) -> tuple[dict[str, Segments], pa.Table]:
         """Write what the task `work` makes of rows, by tag a relation and its width; what shards reported, too."""
         leads = {name: self.files.leads(name, width) for name, width in homes.values()}
-        shapes = tuple((width, lead) for name, width in homes.values() for lead in leads[name])
-        packing = self.files.packing(shapes, shards)
+        packing = self.files.packing(shapes_of((width, leads[name]) for name, width in homes.values()), shards)
         first, parts = 0, {}
         for tag, (name, _) in homes.items():
             parts[tag] = tuple(range(first, first + len(leads[name])))

@@ -16,13 +16,16 @@ Never     : no session.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.row_dealing import dealt
 from tidelog.backends.spark.bulk.placement import homes
 from tidelog.backends.spark.values.ids import Ids, Naming
 from tidelog.backends.spark.values.numbered import numbered
@@ -35,9 +38,20 @@ _SCHEMA = pa.schema([("home", pa.int32()), ("body", pa.binary()), ("file", pa.st
 _CARRIED = 1 << 16
 """Up to how many bytes are carried by Spark in any case."""
 
-Shape = tuple[int, int]
-"""An order of a relation: its width and its leading column."""
 Batches = Iterator[pa.RecordBatch]
+
+
+class Shape(NamedTuple):
+    """An order of a relation: its width, its leading column, and whether it is the one that is counted."""
+
+    width: int
+    lead: int
+    is_counted: bool
+
+
+def shapes_of(relations: Iterable[tuple[int, Sequence[int]]]) -> tuple[Shape, ...]:
+    """The orders of relations, given the width and the leading columns of each; the first of each is counted."""
+    return tuple(Shape(width, lead, lead == leads[0]) for width, leads in relations for lead in leads)
 
 
 @dataclass(frozen=True)
@@ -59,29 +73,36 @@ class Packing:
     def facts(self, parts: Sequence[int], columns: Sequence[Ids], explicit: Array) -> Batches:
         """Facts of one relation as parcels, for all its orders."""
         for part in parts:
-            width, lead = self.shapes[part]
+            width, lead, _ = self.shapes[part]
             turned = [columns[(lead + at) % width] for at in range(width)]
-            rows = pa.table([*turned, explicit], names=[*(f"k{at}" for at in range(width)), "explicit"])
-            yield from self._spread(part, turned[0], rows)
+            names = [*(f"k{at}" for at in range(width)), "explicit"]
+            for shard, rows in self._spread(turned[0], [*turned, explicit]):
+                yield self._parcel(part * self.shards + shard, pa.table(rows, names=names))
 
     def texts(self, texts: pa.Table) -> Batches:
         """Texts (k0, text) as parcels."""
         if texts.num_rows:
-            yield from self._spread(len(self.shapes), texts.column("k0").to_numpy(), texts)
+            places = np.arange(texts.num_rows)
+            for shard, (chosen,) in self._spread(texts.column("k0").to_numpy(), [places]):
+                yield self._parcel(len(self.shapes) * self.shards + shard, texts.take(pa.array(chosen)))
 
     def reports(self, tags: Array, numbers: Ids) -> Batches:
         """What is no fact, as a parcel for the driver."""
         if len(tags):
             yield self._parcel(len(self.shapes) * self.shards, pa.table({"tag": tags, "number": numbers}))
 
-    def _spread(self, part: int, keys: Ids, rows: pa.Table) -> Batches:
-        """A parcel for every shard."""
+    def _spread(self, keys: Ids, columns: Sequence[Array]) -> Iterator[tuple[int, list[Array]]]:
+        """The rows of each shard that has some; facts that a shard has derived are often all at home in one."""
+        if not len(keys):
+            return
         shards = homes(keys, self.shards)
-        order = np.argsort(shards.astype(np.uint16), kind="stable")
-        ends = np.cumsum(np.bincount(shards, minlength=self.shards))
-        for shard, (start, end) in enumerate(zip([0, *ends], ends)):
+        if (shards == shards[0]).all():
+            yield int(shards[0]), list(columns)
+            return
+        moved, ends = dealt(columns, shards, self.shards)
+        for shard, (start, end) in enumerate(pairwise([0, *ends])):
             if end > start:
-                yield self._parcel(part * self.shards + shard, rows.take(pa.array(order[start:end])))
+                yield shard, [column[start:end] for column in moved]
 
     def _parcel(self, home: int, rows: pa.Table) -> pa.RecordBatch:
         rows = rows.combine_chunks()
@@ -138,7 +159,7 @@ class PackFacts:
 
     def __call__(self, batches: Batches) -> Batches:
         """Pack what comes."""
-        width = self.packing.shapes[self.parts[0]][0]
+        width = self.packing.shapes[self.parts[0]].width
         for rows in _portions(batches):
             columns = [rows.column(f"c{at}").to_numpy() for at in range(width)]
             has_flags = "explicit" in rows.column_names
@@ -194,8 +215,11 @@ class PackDerived:
             is_report = tags < 0
             yield from self.packing.reports(tags[is_report], rows.column("c0").to_numpy()[is_report])
             for tag, parts in self.parts.items():
-                chosen = np.flatnonzero(tags == tag)
-                width = self.packing.shapes[parts[0]][0]
-                if len(chosen):
-                    columns = [rows.column(f"c{at}").to_numpy()[chosen] for at in range(width)]
-                    yield from self.packing.facts(parts, columns, np.zeros(len(chosen), np.bool_))
+                chosen = tags == tag
+                count = int(np.count_nonzero(chosen))
+                width = self.packing.shapes[parts[0]].width
+                if count:
+                    columns = [rows.column(f"c{at}").to_numpy() for at in range(width)]
+                    if count < len(tags):
+                        columns = [column[chosen] for column in columns]
+                    yield from self.packing.facts(parts, columns, np.zeros(count, np.bool_))

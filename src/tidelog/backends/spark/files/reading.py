@@ -192,14 +192,20 @@ class _File:
         return self._limits[name]
 
 
-def stored_facts(address: str, columns: Sequence[str]) -> Ids:
-    """Some columns of a whole file, for bulk work, as rows of ids."""
-    with readable(address):
-        system, path = place(address)
-        table = pq.read_table(path, columns=list(columns), filesystem=system, use_threads=False)
-    facts = np.empty((table.num_rows, len(columns)), np.int64, order="F")  # it is read column by column
-    for at, name in enumerate(columns):
-        facts[:, at] = table.column(name).to_numpy()
+def stored_facts(addresses: Sequence[str], columns: Sequence[str]) -> Ids:
+    """Some columns of whole files, for bulk work, as rows of ids."""
+    tables = []
+    for address in addresses:
+        with readable(address):
+            system, path = place(address)
+            tables.append(pq.read_table(path, columns=list(columns), filesystem=system, use_threads=False))
+    facts = np.empty((sum(table.num_rows for table in tables), len(columns)), np.int64, order="F")  # read by columns
+    start = 0
+    while tables:
+        table = tables.pop(0)
+        for at, name in enumerate(columns):
+            facts[start : start + table.num_rows, at] = table.column(name).to_numpy()
+        start += table.num_rows
     return facts
 
 

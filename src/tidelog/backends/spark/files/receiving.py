@@ -25,7 +25,8 @@ from pyspark.sql import functions as F  # noqa: N812
 
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
-from tidelog.backends.spark.files.parcels import PARCEL, PackValues
+from tidelog.backends.spark.files.near_files import near_files
+from tidelog.backends.spark.files.parcels import PARCEL, PackValues, shapes_of
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.shared_frames import FarFacts, PackShared
 from tidelog.backends.spark.files.texts import TextFiles
@@ -65,8 +66,7 @@ def _received(
     widths = {name: max(len(source.frame.columns), 1) for name, source in sources.items()}
     widths |= {name: facts.arity for name, facts in shared.items()}
     leads = {name: files.leads(name, width) for name, width in widths.items()}
-    shapes = tuple((widths[name], lead) for name in widths for lead in leads[name])
-    packing = files.packing(shapes, files.shards())
+    packing = files.packing(shapes_of((widths[name], leads[name]) for name in widths), files.shards())
     texts, parcels, first = constants.texts, [], 0
     assert isinstance(texts, TextFiles)
     parts = {}
@@ -75,7 +75,9 @@ def _received(
         first += len(leads[name])
     for name, source in sources.items():
         task = PackValues(packing, parts[name], kinds_of(source.frame, source.types), constants.naming)
-        parcels.append(_plain(source.frame).mapInArrow(task, PARCEL))
+        near = near_files(source.frame, files.shards())
+        read = _plain(source.frame).mapInArrow(task, PARCEL) if near is None else near.parcels(source.frame, task)
+        parcels.append(read)
     for frame in dict.fromkeys(facts.shared for facts in shared.values()):
         own = {(name, facts.arity): parts[name] for name, facts in shared.items() if facts.shared is frame}
         several = PackShared(packing, own, frame.split, constants.naming)

@@ -30,7 +30,7 @@ from pyspark.sql import functions as F  # noqa: N812
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.spark.cluster import frames, table_files
 from tidelog.backends.spark.cluster.jobs import Jobs
-from tidelog.backends.spark.files.parcels import PARCEL, PackFacts, Packing, Shape, unpacked
+from tidelog.backends.spark.files.parcels import PARCEL, PackFacts, Packing, Shape, shapes_of, unpacked
 from tidelog.backends.spark.files.segments import Order, Segment, Segments, place
 from tidelog.backends.spark.files.sketch import Sketch
 from tidelog.backends.spark.files.sorted_rows import ROW_GROUP, size_of, sorted_facts, writer
@@ -66,7 +66,7 @@ _WRITTEN = 1 << 20
 
 def write(jobs: Jobs, folder: str, facts: DataFrame, width: int, leads: tuple[int, ...], shards: int) -> Segments:
     """Write a relation (columns of ids, `explicit`) into files, an order for each leading column: one job."""
-    packing = packing_for(jobs, folder, tuple((width, lead) for lead in leads), shards)
+    packing = packing_for(jobs, folder, shapes_of([(width, leads)]), shards)
     task = Write(folder, uuid.uuid4().hex, packing)
     records = into(jobs, facts.mapInArrow(PackFacts(packing, tuple(range(len(leads)))), PARCEL), task)
     return gathered([(width, leads)], shards, records)[0]
@@ -109,7 +109,7 @@ def gathered(shapes: Sequence[tuple[int, Sequence[int]]], shards: int, records: 
 def write_here(folder: str, facts: Ids, explicit: Array, leads: Sequence[int]) -> Segments:
     """Write few distinct facts, in several orders, without a job."""
     width = facts.shape[1]
-    packing = Packing(tuple((width, lead) for lead in leads), 1)
+    packing = Packing(shapes_of([(width, leads)]), 1)
     columns = [np.ascontiguousarray(facts[:, at]) for at in range(width)]
     task = Write(folder, uuid.uuid4().hex, packing)
     records = [row for batch in task(packing.facts(range(len(leads)), columns, explicit)) for row in batch.to_pylist()]
@@ -162,7 +162,7 @@ class Write:
 
     def written(self, part: int, shard: int, tables: Sequence[pa.Table]) -> pa.RecordBatch:
         """One file, described in a row."""
-        width, lead = self.packing.shapes[part]
+        width, lead, is_counted = self.packing.shapes[part]
         columns, explicit = sorted_facts(tables, width)
         names = [f"c{(lead + at) % width}" for at in range(width)]
         address = f"{self.folder}/{self.identity}-{part}-{shard}.parquet"
@@ -171,13 +171,18 @@ class Write:
             for start in range(0, len(explicit), _WRITTEN):
                 rows = [pa.array(column[start : start + _WRITTEN]) for column in (*columns, explicit)]
                 out.write_table(pa.table(rows, schema=schema), ROW_GROUP)
-        sketches, tags = [Sketch() for _ in names], [_tags(column) for column in columns]
-        for sketch, column in zip(sketches, columns):
-            sketch.add(column)
-        refused = [_refused(column, found) for column, found in zip(columns, tags)]
-        told = {"rows": len(explicit), "explicit": int(np.count_nonzero(explicit)), "tags": tags, "refused": refused}
-        kept = [one.to_bytes() for one in sketches]
-        return record(part=part, shard=shard, address=address, size=size_of(address), sketches=kept, **told)
+        counted = _counted(columns) if is_counted else {}
+        told = {"rows": len(explicit), "explicit": int(np.count_nonzero(explicit)), **counted}
+        return record(part=part, shard=shard, address=address, size=size_of(address), **told)
+
+
+def _counted(columns: Sequence[Ids]) -> dict[str, Any]:
+    """What is worth knowing about columns; one order of a relation tells it for all."""
+    sketches, tags = [Sketch() for _ in columns], [_tags(column) for column in columns]
+    for sketch, column in zip(sketches, columns):
+        sketch.add(column)
+    refused = [_refused(column, found) for column, found in zip(columns, tags)]
+    return {"sketches": [one.to_bytes() for one in sketches], "tags": tags, "refused": refused}
 
 
 def _tags(numbers: Ids) -> int:
