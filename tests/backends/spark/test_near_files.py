@@ -1,0 +1,156 @@
+"""Files that tasks read themselves give the facts that Spark gives, and whatever is not plain is left to Spark."""
+
+from __future__ import annotations
+
+import pickle
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+
+import tidelog as tl
+from tidelog.backends.spark.files.near_files import near_files
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+FACTS = pa.table(
+    {
+        "name": pa.array(["a", None, "ü\u2028", "", "b" * 500] * 200),
+        "size": pa.array([1, -(2**63), None, 2**63 - 1, 0] * 200, pa.int64()),
+        "few": pa.array([1, 2, 3, 4, None] * 200, pa.int32()),
+        "share": pa.array([0.5, float("nan"), None, -0.0, float("inf")] * 200),
+        "known": pa.array([True, False, None, True, False] * 200),
+        "wide": pa.array(["x", "y", "z", None, "w"] * 200, pa.large_string()),
+        "day": pa.array([0, 1, 2, 3, 4] * 200, pa.date32()),
+    }
+)
+PLAIN: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "all columns that are constants": lambda read: read.drop("day"),
+    "turned": lambda read: read.select("size", "name"),
+    "renamed": lambda read: read.toDF(*"abcdefg").select("b", "a"),
+    "names that change places": lambda read: read.selectExpr("name as size", "size as name"),
+    "renamed twice": lambda read: read.select(F.col("name").alias("x"), "size").select("size", F.col("x").alias("y")),
+    "one column twice": lambda read: read.selectExpr("size as x", "size as y", "size"),
+    "other letters": lambda read: read.select("NAME", "Size"),
+}
+OTHERS: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "a filter": lambda read: read.select("name").where("name = 'a'"),
+    "a computed column": lambda read: read.selectExpr("upper(name)"),
+    "another type": lambda read: read.selectExpr("cast(few as long)"),
+    "a constant": lambda read: read.selectExpr("name", "1 as one"),
+    "a limit": lambda read: read.select("name").limit(3),
+    "distinct rows": lambda read: read.select("name").distinct(),
+    "two frames": lambda read: read.select("name").unionAll(read.select("name")),
+    "a type that is no constant": lambda read: read.select("day"),
+    "what the file is called": lambda read: read.selectExpr("name", "_metadata.file_name"),
+    "kept rows": lambda read: read.select("size").cache(),
+}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Three files with several row groups each, one of them without rows, in a folder with a difficult name."""
+    folder = tmp_path_factory.mktemp("near") / "50 % ü #1"
+    folder.mkdir()
+    for number, rows in enumerate((FACTS, FACTS.slice(0, 0), FACTS.slice(3))):
+        pq.write_table(rows, folder / f"part {number}.parquet", row_group_size=170)
+    return str(folder)
+
+
+@pytest.mark.parametrize("shape", PLAIN)
+@pytest.mark.parametrize("tasks", [1, 2, 40])
+def test_plain_files_give_the_rows_that_spark_gives(spark: SparkSession, files: str, shape: str, tasks: int) -> None:
+    """Whatever the columns are called and however many tasks there are."""
+    frame = PLAIN[shape](spark.read.parquet(files))
+    assert _read_by_tasks(frame, tasks) == Counter(map(_comparable, frame.collect()))
+
+
+@pytest.mark.parametrize("shape", OTHERS)
+def test_what_is_not_plain_is_left_to_spark(spark: SparkSession, files: str, shape: str) -> None:
+    """A plan that does more than read columns, and columns that are not as they are in the file."""
+    frame = OTHERS[shape](spark.read.parquet(files))
+    assert near_files(frame, 2) is None
+    frame.unpersist()
+
+
+def test_folders_that_are_columns_are_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """Their values are in no file."""
+    for day in (1, 2):
+        (tmp_path / f"day={day}").mkdir()
+        pq.write_table(FACTS.select(["name"]), tmp_path / f"day={day}" / "x.parquet")
+    assert near_files(spark.read.parquet(str(tmp_path)), 2) is None
+
+
+def test_files_that_differ_are_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """Another type in one of them, a column that one lacks, two columns of which only case tells which."""
+    for folder, table in {
+        "type": pa.table({"name": ["x"], "size": pa.array([1], pa.int16())}),
+        "lack": pa.table({"name": ["x"]}),
+        "case": pa.table({"name": ["x"], "size": [1], "Size": [2]}),
+    }.items():
+        (tmp_path / folder).mkdir()
+        pq.write_table(FACTS.select(["name", "size"]), tmp_path / folder / "1.parquet")
+        pq.write_table(table, tmp_path / folder / "2.parquet")
+        frame = spark.read.schema("name string, size long").parquet(str(tmp_path / folder))
+        assert near_files(frame, 2) is None, folder
+
+
+def test_what_is_no_parquet_is_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """Lines of text, rows of the session, and a file whose end is cut off after Spark has listed it."""
+    (tmp_path / "x.csv").write_text("a\nb\n")
+    pq.write_table(FACTS.select(["name"]), tmp_path / "x.parquet")
+    frame = spark.read.schema("name string").parquet(str(tmp_path / "x.parquet"))
+    (tmp_path / "x.parquet").write_bytes((tmp_path / "x.parquet").read_bytes()[:-9])
+    for other in (spark.read.csv(str(tmp_path / "x.csv")), spark.createDataFrame([("a",)], "name string"), frame):
+        assert near_files(other, 2) is None
+
+
+def test_settings_that_forgive_leave_files_to_spark(spark: SparkSession, files: str) -> None:
+    """Spark skips what it cannot read then."""
+    frame = spark.read.parquet(files).select("name")
+    assert near_files(frame, 2) is not None
+    spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    try:
+        assert near_files(frame, 2) is None
+    finally:
+        spark.conf.unset("spark.sql.files.ignoreCorruptFiles")
+    assert near_files(spark.read.option("ignoreMissingFiles", "true").parquet(files).select("name"), 2) is None
+
+
+def test_an_engine_loads_them(spark: SparkSession, tmp_path: Path) -> None:
+    """What it derives is what the local backend derives from the same rows; a null in them is refused."""
+    rows = [(f"n{at}", f"n{at * 7 % 50}") for at in range(50)]
+    pq.write_table(pa.table({"x": [x for x, _ in rows], "y": [y for _, y in rows]}), tmp_path / "e.parquet")
+    rules = "path(x, y) :- edge(x, y). path(x, z) :- path(x, y), edge(y, z)."
+    frame = spark.read.parquet(str(tmp_path / "e.parquet"))
+    assert near_files(frame, 2) is not None
+    local = tl.Engine(rules)
+    local.apply(insert={"edge": rows})
+    with tl.Engine(rules, backend="spark", spark=spark) as engine:
+        engine.apply(insert={"edge": frame})
+        assert set(engine["path"]) == set(local["path"])
+        pq.write_table(pa.table({"x": ["a", None], "y": ["b", "c"]}), tmp_path / "null.parquet")
+        with pytest.raises(tl.TidelogError):
+            engine.apply(insert={"edge": spark.read.parquet(str(tmp_path / "null.parquet"))})
+        assert set(engine["edge"]) == set(rows)
+
+
+def _read_by_tasks(frame: DataFrame, tasks: int) -> Counter[str]:
+    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for rows in batches:
+            body = pickle.dumps([tuple(row.values()) for row in rows.to_pylist()])
+            yield pa.RecordBatch.from_pydict({"home": pa.array([0], pa.int32()), "body": [body], "file": [""]})
+
+    near = near_files(frame, tasks)
+    assert near is not None
+    assert len(near.tasks) <= max(tasks, 1)
+    parcels = near.parcels(frame, pack).collect()
+    return Counter(_comparable(row) for parcel in parcels for row in pickle.loads(parcel["body"]))
+
+
+def _comparable(row: tuple[object, ...]) -> str:
+    return repr(tuple(row))
