@@ -13,8 +13,8 @@ from tests.maintenance.engines import StoreEngine
 from tests.maintenance.supplied_store import SuppliedStore
 from tidelog.backends.local.store import LocalStore
 from tidelog.backends.spark.driver.capacity import Capacity
-from tidelog.backends.spark.driver.memory import give_back
 from tidelog.backends.spark.driver.pages import Pages, are_among, lacking
+from tidelog.backends.spark.freed_memory import give_back
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.planning.views import NOW
 

@@ -28,10 +28,10 @@ from tidelog.backends.spark.bulk.whole_stages import WholeStages
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.driver.capacity import Capacity
-from tidelog.backends.spark.driver.memory import give_back
 from tidelog.backends.spark.driver.supply import DriverSupply
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.segments import Segments
+from tidelog.backends.spark.freed_memory import give_back
 from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.large.groups import grouped
 from tidelog.backends.spark.large.large_relations import LargeRelations

@@ -26,6 +26,7 @@ from tidelog.backends.spark.bulk.plan import BulkPlan
 from tidelog.backends.spark.bulk.shard import Outcome, Shard, ValuesNeeded
 from tidelog.backends.spark.bulk.shard_files import ShardFiles, given_name, sent_name, state_name
 from tidelog.backends.spark.files.reading import stored_facts
+from tidelog.backends.spark.freed_memory import give_back
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.ids import Ids
 from tidelog.errors import BudgetError
@@ -154,6 +155,8 @@ class Work:
     def results(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """For the shards given by number, the facts that are at home there and were not given to them at first."""
         assert self.files is not None
+        _warm.clear()  # rounds are over, and what comes now needs the memory
+        give_back()
         homes = [tag for tag, delivery in enumerate(self.plan.deliveries) if delivery.name == delivery.source]
         for batch in batches:
             for number in batch.column(0).to_pylist():

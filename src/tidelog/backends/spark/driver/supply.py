@@ -24,10 +24,10 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.store import LocalStore
 from tidelog.backends.local.supply import Call
 from tidelog.backends.spark.driver.capacity import Capacity
-from tidelog.backends.spark.driver.memory import give_back
 from tidelog.backends.spark.driver.pages import Pages, lacking
 from tidelog.backends.spark.driver.probes import Probe, probes
 from tidelog.backends.spark.driver.source import Brought, Source, Wanted
+from tidelog.backends.spark.freed_memory import give_back
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.planning.join_order import Estimates
 from tidelog.planning.lowered import Stage

@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.spark.cluster.jobs import Jobs
-from tidelog.backends.spark.driver.memory import give_back
 from tidelog.backends.spark.files import changed_file
 from tidelog.backends.spark.files.file_store import FileStore
 from tidelog.backends.spark.files.importing import imported
 from tidelog.backends.spark.files.row_files import write_rows
 from tidelog.backends.spark.files.segments import Segment, Segments, order_of, order_to_json
 from tidelog.backends.spark.files.texts import TextFiles
+from tidelog.backends.spark.freed_memory import give_back
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.large.overlay import Overlay

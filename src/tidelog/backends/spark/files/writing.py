@@ -34,6 +34,7 @@ from tidelog.backends.spark.files.parcels import PARCEL, PackFacts, Packing, Sha
 from tidelog.backends.spark.files.segments import Order, Segment, Segments, place
 from tidelog.backends.spark.files.sketch import Sketch
 from tidelog.backends.spark.files.sorted_rows import ROW_GROUP, size_of, sorted_facts, writer
+from tidelog.backends.spark.freed_memory import give_back
 from tidelog.backends.spark.values.ids import BOOL, TAG, Ids
 
 Record = Mapping[str, Any]
@@ -62,6 +63,8 @@ _FILES_AT_ONCE = 8
 """How many tasks a shard write files at most: of a hundred small relations each file took a task of its own."""
 _WRITTEN = 1 << 20
 """Rows that are handed to the writer of a file at once."""
+_MUCH = 64 << 20
+"""A file with more bytes leaves a worker with memory to give back."""
 
 
 def write(jobs: Jobs, folder: str, facts: DataFrame, width: int, leads: tuple[int, ...], shards: int) -> Segments:
@@ -146,12 +149,18 @@ class Write:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write what has come for the files of one partition."""
-        for home, tables in unpacked(batches).items():
+        found, most = unpacked(batches), 0
+        while found:
+            home, tables = found.popitem()
+            most = max(most, sum(table.nbytes for table in tables))
             part, shard = divmod(home, self.packing.shards)
             if part < len(self.packing.shapes):
                 yield self.written(part, shard, tables)
             else:
                 yield from self.other(part, shard, tables)
+        if most > _MUCH:
+            del tables
+            give_back()
 
     def other(self, part: int, shard: int, tables: Sequence[pa.Table]) -> Iterator[pa.RecordBatch]:
         """What is behind the relations: reports, handed on to the driver; texts in files/texts.py."""

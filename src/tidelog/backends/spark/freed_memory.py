@@ -1,8 +1,9 @@
-"""Memory that the driver has freed.
+"""Memory that the driver, or a task, has freed.
 
 What      : `give_back` hands it to the system.
 Idea      : what a large change has brought goes at its end, but allocators keep pages that they may need again, and a
             small block in the middle keeps its neighbours. Asked once, after much has gone, it costs milliseconds.
+            Spark's workers live on between tasks: one that derived 50 million facts kept five gigabytes.
 Invariant : nothing that is in use is touched. Where the C library has no such call, Arrow's memory alone is given back.
 Never     : no fact, no session.
 """
