@@ -36,13 +36,21 @@ class Sizes:
     """What the planner knows about data: facts per relation below the stage, and about how many per pattern.
 
     A *pattern* is an atom over a relation of the stage, up to its variables: `t(x, 4, y)` and `t(u, 4, v)` are one.
-    A relation below with at most `small` facts, and a pattern with at most `few`, are given to every shard.
+    A relation below with at most `small` facts, and a pattern with at most `few`, are given to every shard. A relation
+    of `stored` is read from files by every shard; it may have up to `small_stored` facts.
     """
 
     facts: Mapping[str, int]
     patterns: Mapping[Atom, int]
     small: int
     few: int
+    stored: frozenset[str] = frozenset()
+    small_stored: int = 0
+
+    def is_small(self, relation: str) -> bool:
+        """Whether a relation below is given to every shard."""
+        most = max(self.small, self.small_stored) if relation in self.stored else self.small
+        return self.facts.get(relation, 0) <= most
 
 
 @dataclass(frozen=True)
@@ -238,7 +246,7 @@ class _Layouts:
         if not atom.terms:
             return False
         if atom.relation not in self._own:
-            return self._sizes.facts.get(atom.relation, 0) > self._sizes.small
+            return not self._sizes.is_small(atom.relation)
         return self._sizes.patterns.get(skeleton(atom), self._sizes.few + 1) > self._sizes.few
 
     def _home_variable(self, atom: Atom, keys: Mapping[str, int | None]) -> Variable | None:

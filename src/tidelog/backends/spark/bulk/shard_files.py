@@ -37,8 +37,9 @@ class ShardFiles:
     def read(self, name: str) -> pa.Table | None:
         """The table under a name; None if nobody wrote it."""
         system, folder = self._open()
+        path, is_here = f"{folder}/{name}.arrow", isinstance(system, pyarrow.fs.LocalFileSystem)
         try:
-            with system.open_input_file(f"{folder}/{name}.arrow") as source:
+            with pa.memory_map(path) if is_here else system.open_input_file(path) as source:
                 return pa.ipc.open_file(source).read_all()
         except FileNotFoundError:
             return None
