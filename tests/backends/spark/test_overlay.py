@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tidelog.backends.spark.large import overlay
-from tidelog.backends.spark.large.overlay import EXPLICIT, GONE, NOTHING, SILENT, Overlay
+from tidelog.backends.spark.large.overlay import EXPLICIT, GONE, NOTHING, SILENT, Level, Overlay
 
 FACT = st.tuples(st.integers(-2, 2), st.integers(-2, 2), st.integers(-2, 2))
 CHANGES = st.lists(st.dictionaries(FACT, st.sampled_from([0, 1, 2]), min_size=1, max_size=12), max_size=8)
@@ -43,6 +43,25 @@ def test_an_overlay_is_a_dictionary(
     assert dict(zip(map(tuple, rows.tolist()), explicit.tolist())) == present
     assert len(found) >= len(expected)
     assert bool(found) == bool(expected)
+
+
+@pytest.mark.parametrize("few", [0, 200, 4000])
+def test_orders_stay_orders_when_facts_come(few: int) -> None:
+    """Facts that go into a large level, one by one or sorted with it, are found by every column as before."""
+    chosen = np.random.default_rng(few)
+    large = Level.of(chosen.integers(-90, 90, (8000, 2)), chosen.integers(0, 3, 8000))
+    asked = np.arange(-95, 95).reshape(-1, 1)
+    for column in (0, 1):
+        large.with_keys((column,), asked)
+    later = Level.of(chosen.integers(-95, 95, (few, 2)), chosen.integers(0, 3, few))
+    found, alone = large.updated(later), dict(zip(map(tuple, large.rows.tolist()), large.states.tolist()))
+    expected = alone | dict(zip(map(tuple, later.rows.tolist()), later.states.tolist()))
+    assert list(zip(map(tuple, found.rows.tolist()), found.states.tolist())) == sorted(expected.items())
+    for column in (0, 1):
+        places = found.with_keys((column,), asked[::3])
+        wanted = sorted(fact for fact in expected if fact[column] % 3 == asked[0, 0] % 3)
+        assert sorted(map(tuple, found.rows[places].tolist())) == wanted
+    assert large.say(large.rows).tolist() == large.states.tolist()
 
 
 def test_nothing_says_nothing() -> None:
