@@ -22,7 +22,6 @@ derivations (prices.py), reports are those of `python -m benchmarks.maintenance`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Generic, TypeAlias
 
 from tidelog.changes.strategy_choice import Amount, Reason, StrategyChoice
@@ -32,6 +31,7 @@ from tidelog.maintenance.counting import Counting
 from tidelog.maintenance.dred import DRed
 from tidelog.maintenance.exchange import exchange
 from tidelog.maintenance.joining import go_back
+from tidelog.maintenance.once import once
 from tidelog.maintenance.prices import Prices
 from tidelog.maintenance.recompute import Recompute
 from tidelog.maintenance.store import F
@@ -133,21 +133,21 @@ class _Choice(Generic[F]):
         self.size = magnitude(self.in_doubt)
         self.round = per_round(task)
 
-    @cached_property
+    @once
     def handling(self) -> float:
         """What deriving the stage anew would cost without its rounds."""
         size = self.task.store.size
         read = sum(min(map(size, relations)) for relations in self.task.scheduled.begins_with)
         return self.memory.handling(self.prices, read)
 
-    @cached_property
+    @once
     def at_once(self) -> float:
         """What deriving the stage at once would cost, if the store can do that."""
         offer = self.task.store.at_once
         price = None if offer is None else offer.price(self.task.stage)
         return INFINITE if price is None else price
 
-    @cached_property
+    @once
     def whole(self) -> float:
         """What deriving the stage anew would cost."""
         return min(self.handling + self.memory.rounds * self.round, self.at_once)

@@ -98,15 +98,18 @@ class Meter(Generic[F]):
         return self._budget.rounds - (1 - self._prices.swift) * self._handled["swift rounds"]
 
     def _sum(self) -> float:
-        known = self._handled
-        handled = sum([price * known[name] for name, price in self._prices.handled if name in known])
-        made = self._derivations
+        known, made = self._handled, self._derivations
+        handled = sum([price * known[name] for name, price in self._prices.handled if name in known]) if known else 0.0
+        if not made:
+            return handled + self._round * self._made()
         keys = made if self._keys is None else self._own()
         derived = sum([made[key] for key in keys if key[1] != AT_ONCE])  # those have a price of their own
         return self._derivation * derived + handled + self._round * self._made()
 
     def _balance(self) -> int:
         made = self._derivations
+        if not made:
+            return 0
         keys = made if self._keys is None else self._own()
         return sum([_SIGNS[key[1]] * made[key] for key in keys if key[1] in _SIGNS])
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import ClassVar, Generic
 
 from tidelog.limits import Budget
 from tidelog.maintenance.counters import Counters
+from tidelog.maintenance.once import once
 from tidelog.maintenance.schedule import Scheduled
 from tidelog.maintenance.store import F, Store
 from tidelog.maintenance.versions import OLD_VERSION
@@ -66,7 +66,7 @@ class Task(Generic[F]):
         """The stage with all its present rules."""
         return self.scheduled.stage
 
-    @cached_property
+    @once
     def keys(self) -> frozenset[str]:
         """The keys of the stage's rules, removed ones included."""
         return self.scheduled.keys.union(rule.key for rule in self.removed)
@@ -77,14 +77,14 @@ class Task(Generic[F]):
         foreseen, looked_ahead = self.store.nothing(), frozenset[str]()
         return replace(self, scheduled=self.scheduled.linked, foreseen=foreseen, looked_ahead=looked_ahead)
 
-    @cached_property
+    @once
     def surviving(self) -> Stage:
         """The stage without the added rules: only instances of rules that it had before can be lost."""
         if not self.added:
             return self.stage
         return replace(self.stage, rules=tuple(rule for rule in self.stage.rules if rule not in self.added))
 
-    @cached_property
+    @once
     def losing(self) -> tuple[F, F]:
         """The changes below that take instances away: deleted facts that drive, inserted facts that block."""
         positive, seen = self.scheduled.positive, self.looked_ahead & self.scheduled.positive
@@ -93,7 +93,7 @@ class Task(Generic[F]):
             driving = self.store.union([driving, self.store.touched(seen, _DELETED_UNSEEN)])
         return driving, self._of(self.inserted, self.scheduled.negated)
 
-    @cached_property
+    @once
     def gaining(self) -> tuple[F, F]:
         """The changes below that give instances: inserted facts that drive, deleted facts that no longer block."""
         return self._of(self.inserted, self.scheduled.positive), self._of(self.deleted, self.scheduled.negated)
