@@ -39,7 +39,7 @@ from tidelog.backends.spark.large.committed import release
 from tidelog.backends.spark.large.fact_frames import CommittedFacts, FewFacts, ManyFacts, matching
 from tidelog.backends.spark.large.working import Lease
 from tidelog.backends.spark.onlooker import Onlooker
-from tidelog.backends.spark.portions import Portions, large_ones
+from tidelog.backends.spark.portions import Portions, many_facts
 from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.encoding import as_declared
@@ -182,9 +182,9 @@ class SparkBackend:
         return self._incoming.arrived(sources, are_looked_for=True)
 
     def portions(self, delete: Mapping[str, Given], budget: Budget) -> Portions | None:
-        """See the protocol: a large deletion of DataFrames, where relations are files."""
+        """See the protocol: a large deletion, where relations are files."""
         self.looked_for = self._look_for(delete)
-        many = large_ones(self.looked_for, self.store)
+        many = many_facts(self.looked_for, delete, self.store, self._near)
         return Portions(self, self._jobs, delete, many, budget) if many else None
 
     def go_on(self, budget: Budget) -> None:
