@@ -59,6 +59,14 @@ UNCHECKED = View(outside=Mark.CHECKED)
 UNPROVED = View(Mark.CHECKED, Mark.PROVED)
 OPEN = View(Mark.CHECKED, Mark.PROVED | Mark.EXPANDED)
 DERIVABLE = View(Mark.OLD | Mark.NOW, Mark.PROVED | Mark.DELAYED)
+CHECKED = View(Mark.CHECKED)
+EXPLICIT = View(Mark.EXPLICIT)
+WAITING = View(Mark.DELAYED, Mark.EXPLICIT)
+UNKNOWN = View(outside=Mark.EXPLICIT | Mark.DELAYED)
+
+GOING, GONE = Mark.DISPROVED | Mark.DELTA, Mark.NOW | Mark.DELTA
+OPENED, GIVEN_PROOF = Mark.CHECKED | Mark.EXPANDED, Mark.PROVED | Mark.DELTA
+"""Views and sets of marks are made once: making one takes a microsecond, as long as an empty call of a store."""
 
 SUPPORTS = Matching(KEPT, KEPT, (NOW,), (NOW,), lower_before=NOW, lower_after=NOW)
 PROVED = View(Mark.PROVED)
@@ -97,14 +105,14 @@ class BackwardForward(Strategy):
         while goals:
             task.round()
             disproved = _Check(task).disproved(goals)
-            store.mark(disproved, add=Mark.DISPROVED | Mark.DELTA)
+            store.mark(disproved, add=GOING)
             task.counters.add("disproved", len(disproved))
             goals = store.nothing()
             if disproved and task.stage.is_recursive:
                 goals = store.derive(
                     task.surviving, disproved, goals, LOST_ABOVE, DOUBTFUL, Mark.CANDIDATE, "delete"
                 )  # lines 7-9
-            store.mark(disproved, remove=Mark.NOW | Mark.DELTA)
+            store.mark(disproved, remove=GONE)
 
 
 class _Check(Generic[F]):
@@ -125,7 +133,7 @@ class _Check(Generic[F]):
             left = store.restrict(goals, UNPROVED)
             if len(left) == len(goals):
                 return store.restrict(store.union([goals, opened]), UNPROVED)
-            store.mark(store.restrict(opened, UNPROVED), remove=Mark.CHECKED | Mark.EXPANDED)
+            store.mark(store.restrict(opened, UNPROVED), remove=OPENED)
             store.mark(left, remove=Mark.EXPANDED)
             goals = left
         return goals
@@ -168,11 +176,8 @@ class _Check(Generic[F]):
     def _prove(self, checked: F) -> None:
         """Lines 20-29: prove newly checked facts that are explicit, delayed or follow from below, then go forward."""
         store = self.store
-        known = [
-            store.restrict(checked, View(Mark.EXPLICIT)),
-            store.restrict(checked, View(Mark.DELAYED, Mark.EXPLICIT)),
-        ]
-        rest = store.restrict(checked, View(outside=Mark.EXPLICIT | Mark.DELAYED))
+        known = [store.restrict(checked, EXPLICIT), store.restrict(checked, WAITING)]
+        rest = store.restrict(checked, UNKNOWN)
         if rest and self.task.scheduled.grounded.rules:
             known.append(store.supported(self.task.scheduled.grounded, rest, NEW_VERSION, "backward"))
         if rest and self.task.withdrawn and self.task.stage.is_recursive:
@@ -180,7 +185,7 @@ class _Check(Generic[F]):
         proved = store.union(known)
         while proved:
             self.task.round()
-            store.mark(proved, add=Mark.PROVED | Mark.DELTA)
+            store.mark(proved, add=GIVEN_PROOF)
             self.task.counters.add("proved", len(proved))
             if not self.task.stage.is_recursive:
                 return
@@ -188,4 +193,4 @@ class _Check(Generic[F]):
                 self.task.scheduled.recurring, proved, store.nothing(), FROM_PROVED, DERIVABLE, Mark.DELAYED, "forward"
             )
             store.mark(proved, remove=Mark.DELTA)
-            proved = store.restrict(heads, View(Mark.CHECKED))
+            proved = store.restrict(heads, CHECKED)
