@@ -117,13 +117,19 @@ def _law(step: int) -> Counter[str]:
 def _law_on_spark(step: int) -> Counter[str]:
     from tests.backends.spark import test_law
 
-    ways = {"held": (test_law.HELD, NAMES), "paged": (test_law.PAGED, None), "in bulk": (test_law.BULK, ("auto",))}
+    ways = {
+        "held": (test_law.HELD, NAMES),
+        "paged": (test_law.PAGED, None),
+        "crowded": (test_law.CROWDED, ("auto",)),
+        "in bulk": (test_law.BULK, ("auto",)),
+    }
     seen = Counter[str]()
     with _spark() as spark:
         for seed in range(1_000 + 20 * step, 1_020 + 20 * step):  # Java gets faster from case to case
             way = tuple(ways)[seed % len(ways)]
             capacity, strategies = ways[way]
-            test_law._agree(spark, seed, capacity, (1, 2, 3, 8)[seed % 4], *(strategies or (NAMES[seed % len(NAMES)],)))
+            chosen = strategies or (NAMES[seed // 4 % len(NAMES)],)
+            test_law._agree(spark, seed, capacity, (1, 2, 3, 8)[seed // 4 % 4], *chosen)
             seen.update(["cases", way])
     return seen
 

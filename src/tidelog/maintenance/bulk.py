@@ -44,7 +44,8 @@ def maintain(task: Task[F], strategy: Strategy, store: BulkStore) -> None:
         except TooLargeError:
             pass
         else:
-            return
+            if not store.is_large(relations):  # one that a strategy goes through may turn out to be
+                return
     if task.stage.groups:
         raise PipelineError.of(
             "E711",

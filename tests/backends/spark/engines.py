@@ -2,7 +2,8 @@
 
 What      : `driver` sets how much the driver may hold while a test runs; the others ask Spark what it holds.
 Idea      : `PAGED` brings nothing as a whole and forgets everything after each update, so that every look-up goes to
-            files; `BULK` lets nothing be small, so that every stage is derived where its facts are.
+            files; `CROWDED` has room for some facts, so that stages turn out to be too large while somebody works on
+            them; `BULK` lets nothing be small, so that every stage is derived where its facts are.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 HELD: Mapping[str, int] = {}
 PAGED: Mapping[str, int] = {"relation": 0, "kept": 0, "overlay": 0}
+CROWDED: Mapping[str, int] = {**PAGED, "change": 8, "facts": 60}
 BULK: Mapping[str, int] = {"relation": 0, "kept": 0, "overlay": 0, "change": 0, "facts": 1, "written": 0}
 
 

@@ -1,8 +1,8 @@
 """The law on Spark: random and golden cases equal recomputation, whatever the driver holds and how facts are spread.
 
-Three ways of working are forced on small data: everything on the driver between commits, every look-up through Spark,
-and every stage derived in bulk. A way that is only taken by millions of facts would otherwise never be tested for
-truth.
+Four ways of working are forced on small data: everything on the driver between commits, every look-up through Spark,
+a driver with room for some facts, and every stage derived in bulk. A way that is only taken by millions of facts would
+otherwise never be tested for truth.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.backends.spark.engines import BULK, HELD, PAGED, driver
+from tests.backends.spark.engines import BULK, CROWDED, HELD, PAGED, driver
 from tests.differential.case import Case
 from tests.differential.engines import public_engines
 from tests.differential.harness import agree
@@ -39,6 +39,12 @@ def test_random_cases_on_the_driver(spark: SparkSession, seed: int) -> None:
 def test_random_cases_through_spark(spark: SparkSession, seed: int, strategy: str) -> None:
     """Nothing stays on the driver: every fact that an update touches is looked up."""
     _agree(spark, seed, PAGED, 2, strategy)
+
+
+@pytest.mark.parametrize(("seed", "strategy"), [(3, "auto"), (5, "recompute")])
+def test_random_cases_with_little_room(spark: SparkSession, seed: int, strategy: str) -> None:
+    """Stages turn out to be too large for the driver while a strategy works on them."""
+    _agree(spark, seed, CROWDED, 2, strategy)
 
 
 @pytest.mark.long
