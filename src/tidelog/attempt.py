@@ -221,7 +221,7 @@ class Attempt:
         missing = self.missing().after(outcome, self.after.schedule, backend)
         return _Done(store, described, outcome.counters, missing)
 
-    def _in_portions(self, delete: Mapping[str, Given], budget: Budget, *, journals: bool) -> _Done | None:
+    def _in_portions(self, delete: dict[str, Given], budget: Budget, *, journals: bool) -> _Done | None:
         """A deletion in the portions that the backend cuts; None if it cuts none, or if all is done better at once."""
         backend, schedule = self.backend, self.after.schedule
         portions = backend.portions(delete, budget)

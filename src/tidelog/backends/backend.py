@@ -109,10 +109,10 @@ class Backend(Protocol[F]):
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> F:
         """Those of the facts, from any source, that are in the materialisation; 9 is 9.0 where floats are declared."""
 
-    def portions(self, delete: Mapping[str, Given], budget: Budget) -> Portions[F] | None:
+    def portions(self, delete: dict[str, Given], budget: Budget) -> Portions[F] | None:
         """A deletion that is done in portions, one after the other in one transaction; None if it is done at once.
 
-        Asked before `find`, of an update that only deletes.
+        Asked before `find`, of an update that only deletes. Sources that are read for it are replaced by what was read.
         """
 
     def tally(self, relation: str, source: object, types: tuple[str, ...] | None, view: View) -> int:

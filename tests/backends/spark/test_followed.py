@@ -6,7 +6,7 @@ the stages were derived anew, so the strategies that ran are asked, too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -96,6 +96,41 @@ def test_what_comes_in_one_portion_and_goes_in_another_did_neither(spark: SparkS
         assert not _agree(spark, engine, expected, {"delete": gone}, source)
         assert len(portions) == 4  # of 1, 4, 11 and 10 facts: they grow while there is room
         engine.verify()
+
+
+@pytest.mark.parametrize(("each", "facts"), [(3, 5_000_000), (6, 5_000_000), (3, 10)], ids=["followed", "most", "full"])
+def test_what_can_be_read_once_is_read_once(spark: SparkSession, each: int, facts: int) -> None:
+    """An iterator beside many facts, and one of many facts that says how many: whether the deletion is followed in
+    portions, is not, or is given up.
+
+    Such facts were once read to find out how many go, and nothing was left of them for the deletion itself.
+    """
+    gone = [part for at, part in enumerate(PARTS) if at % 8 < each]
+    with driver(spark, {**PAGED, "change": 8, "facts": facts}):
+        for source in (list, _Once):
+            engines = Engine(RULES, backend="spark", spark=spark), Engine(RULES)
+            for engine in engines:
+                engine.apply(insert={"part": PARTS, "kept": [(1,), (2,), (3,)]})
+            found, expected = (
+                engine.apply(delete={"part": source(gone), "kept": iter([(1,), (2,), (9,)])}) for engine in engines
+            )
+            for name in ("part", "has", "top", "kept"):
+                assert set(engines[0][name]) == set(engines[1][name])
+                assert set(found.deleted[name]) == set(expected.deleted[name])
+            assert found.stats.no_ops == expected.stats.no_ops
+
+
+class _Once:
+    """Facts that are there once, and how many: what a bar of progress around a generator is."""
+
+    def __init__(self, facts: list[tuple[str, str]]) -> None:
+        self._count, self._facts = len(facts), iter(facts)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        return self._facts
 
 
 @pytest.mark.parametrize(("each", "facts"), [(6, 5_000_000), (3, 10)], ids=["most of it", "no room"])

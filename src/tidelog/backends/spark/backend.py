@@ -181,7 +181,7 @@ class SparkBackend:
         }
         return self._incoming.arrived(sources, are_looked_for=True)
 
-    def portions(self, delete: Mapping[str, Given], budget: Budget) -> Portions | None:
+    def portions(self, delete: dict[str, Given], budget: Budget) -> Portions | None:
         """See the protocol: a large deletion, where relations are files."""
         self.looked_for = self._look_for(delete)
         many = many_facts(self.looked_for, delete, self.store, self._near)

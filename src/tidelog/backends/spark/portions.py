@@ -14,12 +14,13 @@ Never     : no rules and no stages; no facts without files.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from pyspark.sql import DataFrame
 
 from tidelog.backends.backend import Given, Tables
 from tidelog.backends.local.backend import LocalBackend
@@ -29,10 +30,12 @@ from tidelog.backends.local.relations.row_sorting import sorted_rows
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.segments import Segments
+from tidelog.backends.spark.files.shared_frames import FarFacts
 from tidelog.backends.spark.incoming import Arrived
 from tidelog.backends.spark.large.fact_frames import ManyFacts
 from tidelog.backends.spark.store import Facts, SparkStore
 from tidelog.backends.spark.values.ids import Ids
+from tidelog.changes.columns import Columns
 from tidelog.changes.declared import as_asked
 from tidelog.limits import Budget
 from tidelog.maintenance.bulk import TooLargeError
@@ -59,9 +62,15 @@ class Many:
 
 
 def many_facts(
-    arrived: Mapping[str, Arrived], delete: Mapping[str, Given], store: SparkStore, near: LocalBackend
+    arrived: Mapping[str, Arrived], delete: dict[str, Given], store: SparkStore, near: LocalBackend
 ) -> dict[str, Many]:
-    """The relations of which many facts go; none if more than a half of one of them goes."""
+    """The relations of which many facts go; none if more than a half of one of them goes.
+
+    What is not a DataFrame is read for that, and replaced by what was read: an iterator gives its facts once.
+    """
+    for name, (source, types, arity) in delete.items():
+        if not isinstance(source, DataFrame | FarFacts):
+            delete[name] = near.given(source, name, arity), types, arity
     many = _written(arrived, store) | _given(delete, store, near)
     is_worth_it = all(SHARE * facts.count <= store.committed.size(name) for name, facts in many.items())
     return many if is_worth_it else {}
@@ -77,17 +86,14 @@ def _written(arrived: Mapping[str, Arrived], store: SparkStore) -> dict[str, Man
 
 
 def _given(delete: Mapping[str, Given], store: SparkStore, near: LocalBackend) -> dict[str, Many]:
-    """The facts of lists and tables, each of them once; how many there are is asked of the source.
-
-    They are kept as ids: numbers of the driver are forgotten between portions.
-    """
+    """The facts of lists and tables, each once, as ids: numbers of the driver are forgotten between portions."""
     found = {}
-    for name, (source, types, arity) in delete.items():
+    for name, (facts, types, _) in delete.items():
         most = store.committed.size(name) if store.files is not None else 0
-        if isinstance(source, Sized) and 2 * store.capacity.portion < len(source) <= most:
-            rows = distinct_rows(near.encoded(as_asked(near.given(source, name, arity), types)))
-            facts = np.stack(sorted_rows(store.committed.ids_of(rows, rows.shape[1]).T, 1), axis=1)
-            found[name] = Many(len(facts), rows.shape[1], partial(np.asarray, facts))
+        if isinstance(facts, Columns) and 2 * store.capacity.portion < len(facts) <= most:
+            rows = distinct_rows(near.encoded(as_asked(facts, types)))
+            numbers = np.stack(sorted_rows(store.committed.ids_of(rows, rows.shape[1]).T, 1), axis=1)
+            found[name] = Many(len(numbers), rows.shape[1], partial(np.asarray, numbers))
     return found
 
 
