@@ -109,6 +109,82 @@ def test_what_is_no_parquet_is_left_to_spark(spark: SparkSession, tmp_path: Path
         assert near_files(other, 2) is None
 
 
+def test_bytes_that_are_not_as_they_were_written_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark writes checksums beside its files and compares when it reads. So do tasks that read them alone, whichever
+    row group it is; what another program wrote has none.
+    """
+    rows = pa.table({"name": [f"name{at:05d}" for at in range(3000)]})
+    for folder, is_checked in (("spark", True), ("other", False)):
+        if is_checked:
+            options = {
+                "compression": "none",
+                "parquet.block.size": "20000",
+                "parquet.page.write-checksum.enabled": "false",
+            }
+            spark.createDataFrame(rows).coalesce(1).write.options(**options).parquet(str(tmp_path / folder))
+        else:
+            (tmp_path / folder).mkdir()
+            pq.write_table(rows, tmp_path / folder / "x.parquet", compression="none", use_dictionary=False)
+        [path] = (tmp_path / folder).glob("*.parquet")
+        frame = spark.read.parquet(str(tmp_path / folder))
+        whole = path.read_bytes()
+        for name in (b"name00002", b"name02997"):
+            at = whole.index(name)
+            path.write_bytes(whole[: at + 4] + b"X" + whole[at + 5 :])
+            if is_checked:
+                with pytest.raises(Exception, match="checksum error"):
+                    _read_by_tasks(frame, 2)
+            else:
+                assert sum(_read_by_tasks(frame, 2).values()) == 3000
+            path.write_bytes(whole)
+        assert sum(_read_by_tasks(frame, 2).values()) == 3000
+
+
+def test_a_file_that_has_changed_since_it_was_listed_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Another file under its name may have other row groups."""
+    pq.write_table(FACTS.select(["name"]), tmp_path / "x.parquet", row_group_size=100)
+    near = near_files(spark.read.parquet(str(tmp_path / "x.parquet")), 2)
+    assert near is not None
+    pq.write_table(FACTS.select(["name"]), tmp_path / "x.parquet", row_group_size=50)
+    with pytest.raises(Exception, match="has changed since it was listed"):
+        near.parcels(spark.range(1), lambda batches: batches).collect()
+
+
+def test_rows_that_are_kept_later_are_left_to_spark(spark: SparkSession, files: str) -> None:
+    """A frame that was looked at before it was kept: Spark gives the rows that it keeps, whatever is in the files."""
+    frame = spark.read.parquet(files).select("name")
+    assert near_files(frame, 2) is not None
+    frame.cache()
+    assert near_files(frame, 2) is None
+    frame.unpersist()
+    assert near_files(frame, 2) is not None
+
+
+def test_a_name_that_is_no_text_leaves_a_file_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    """Also the name of a column that nobody asked for."""
+    pq.write_table(pa.table({"name": ["a"], "qqqq": [1]}), tmp_path / "x.parquet", store_schema=False)
+    path = tmp_path / "x.parquet"
+    path.write_bytes(path.read_bytes().replace(b"qqqq", b"q\xff\xfeq"))
+    assert near_files(spark.read.schema("name string").parquet(str(path)), 2) is None
+
+
+def test_long_texts_come_a_few_at_a_time(spark: SparkSession, tmp_path: Path) -> None:
+    """A small file may hold long texts: the same one of 9,000 bytes 30,000 times, in a file of a kilobyte."""
+    texts = pa.DictionaryArray.from_arrays(pa.array([0] * 30_000, pa.int32()), pa.array(["b" * 9_000]))
+    pq.write_table(pa.table({"name": texts}), tmp_path / "x.parquet", store_schema=False)
+    near = near_files(spark.read.parquet(str(tmp_path / "x.parquet")), 1)
+    assert near is not None
+    sizes = near.parcels(spark.range(1), _sizes).collect()
+    assert sum(row["home"] for row in sizes) == 30_000
+    assert max(int(row["body"]) for row in sizes) < 100_000_000
+
+
+def _sizes(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for rows in batches:
+        number = pa.array([rows.num_rows], pa.int32())
+        yield pa.RecordBatch.from_pydict({"home": number, "body": [str(rows.nbytes).encode()], "file": [""]})
+
+
 def test_settings_that_forgive_leave_files_to_spark(spark: SparkSession, files: str) -> None:
     """Spark skips what it cannot read then."""
     frame = spark.read.parquet(files).select("name")

@@ -5,8 +5,9 @@ What      : `near_files` says of which files and columns a DataFrame consists, i
 Idea      : facts that Spark reads are columns in the file, rows in Java, and columns again for our tasks: a microsecond
             of processor time a fact, a fifth of a load. A task that opens the file itself has the columns at once.
 Invariant : the facts are those that Spark would give: the files that it has listed, columns by exact name, of the very
-            types that it has for them. Whatever is not plain (a filter, a computed column, folders that are columns,
-            cached rows, other types, a footer that cannot be read) is left to Spark.
+            types that it has for them, and of bytes that agree with the checksums beside them. Whatever is not plain
+            (a filter, a computed column, folders that are columns, cached rows, other types, a footer that cannot be
+            read) is left to Spark.
 Never     : no file but those of a session whose tasks run on the driver's machine and end with it.
 """
 
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -25,6 +27,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as T  # noqa: N812
 
 from tidelog.backends.spark.cluster import table_files
+from tidelog.backends.spark.files.hadoop_checksums import verify
 from tidelog.backends.spark.files.parcels import PARCEL, Batches
 
 _TYPES: Mapping[T.DataType, tuple[pa.DataType, ...]] = {
@@ -48,15 +51,21 @@ _FORGIVING = (
 """Settings with which Spark reads otherwise."""
 _MOST_FILES = 1000
 """Up to this number of files, footers are looked at before the job: half a second."""
-_ROWS, _BYTES = 1 << 18, 128 << 20
-"""Rows that are read at once, and bytes that are worth a task."""
+_ROWS, _BYTES = 1 << 13, 128 << 20
+"""Rows that are read at once, however long their texts are, and bytes that are worth a task."""
 
 
 class Piece(NamedTuple):
-    """Row groups of one file."""
+    """A row group of a file, and the bytes that end with it; those of the first begin with the file, those of the last
+    end with it.
+    """
 
     path: str
-    groups: tuple[int, ...]
+    group: int
+    start: int
+    stop: int
+    size: int
+    """The bytes of the whole file."""
 
 
 @dataclass(frozen=True)
@@ -86,13 +95,13 @@ class _Read:
     def _rows(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         names = [f"v{at}" for at in range(len(self.files.columns))]
         for number in (number for batch in batches for number in batch.column(0).to_pylist()):
-            for path, groups in self.files.tasks[number]:
-                file = pq.ParquetFile(path, buffer_size=1 << 20)
-                for rows in file.iter_batches(
-                    _ROWS, list(groups), list(dict.fromkeys(self.files.columns)), use_threads=False
-                ):
-                    found = [_as_spark_has_it(rows.column(name)) for name in self.files.columns]
-                    yield pa.RecordBatch.from_arrays(found, names)
+            for piece in self.files.tasks[number]:
+                verify(piece.path, piece.start, piece.stop, piece.size)
+                wanted = list(dict.fromkeys(self.files.columns))
+                with pq.ParquetFile(piece.path, buffer_size=1 << 20, page_checksum_verification=True) as file:
+                    for rows in file.iter_batches(_ROWS, [piece.group], wanted, use_threads=False):
+                        found = [_as_spark_has_it(rows.column(name)) for name in self.files.columns]
+                        yield pa.RecordBatch.from_arrays(found, names)
 
 
 def near_files(frame: DataFrame, tasks: int) -> NearFiles | None:
@@ -101,22 +110,17 @@ def near_files(frame: DataFrame, tasks: int) -> NearFiles | None:
     if table_files.loses_executors(spark) or any(spark.conf.get(name, "false") != "false" for name in _FORGIVING):
         return None
     try:
-        columns = _plain_columns(frame)
-        paths = [_path(address) for address in frame.inputFiles()] if columns else []
+        anew = frame.select("*")  # what is kept is asked when a plan is first looked at, and this one is new
+        columns = _plain_columns(anew)
+        paths = [_path(address) for address in anew.inputFiles()] if columns else []
         if not columns or not paths or len(paths) > _MOST_FILES or None in paths:
             return None
         wanted = dict(zip(columns, (field.dataType for field in frame.schema.fields)))
-        found = [_sizes(path, wanted) for path in paths if path is not None]
-    except (Py4JError, OSError, pa.ArrowException):
+        found = [_pieces(path, wanted) for path in paths if path is not None]
+    except (Py4JError, OSError, ValueError, pa.ArrowException):  # a name that is not UTF-8 is a ValueError
         return None
-    if any(sizes is None for sizes in found):
-        return None
-    groups = [
-        (Piece(str(path), (group,)), size)
-        for path, sizes in zip(paths, found)
-        for group, size in enumerate(sizes or ())
-    ]
-    return NearFiles(tuple(columns), _divided(groups, tasks)) if groups else None
+    pieces = [piece for some in found for piece in some or ()]
+    return NearFiles(tuple(columns), _divided(pieces, tasks)) if pieces and None not in found else None
 
 
 def _plain_columns(frame: DataFrame) -> list[str] | None:
@@ -171,8 +175,8 @@ def _path(address: str) -> str | None:
     return unquote(parts.path) if parts.scheme == "file" and not parts.netloc else None
 
 
-def _sizes(path: str, wanted: Mapping[str, T.DataType]) -> list[int] | None:
-    """The bytes of a file's row groups; None if its columns are not the ones that are wanted."""
+def _pieces(path: str, wanted: Mapping[str, T.DataType]) -> list[Piece] | None:
+    """The row groups of a file; None if its columns are not the ones that are wanted."""
     with pq.ParquetFile(path) as file:
         there = {field.name: field.type for field in file.schema_arrow}
         if len({name.lower() for name in there}) < len(file.schema_arrow):
@@ -180,20 +184,32 @@ def _sizes(path: str, wanted: Mapping[str, T.DataType]) -> list[int] | None:
         for name, kind in wanted.items():
             if "." in name or name not in there or there[name] not in _TYPES.get(kind, ()):
                 return None
-        said = file.metadata
-        return [int(said.row_group(group).total_byte_size) for group in range(said.num_row_groups)]
+        size, said = Path(path).stat().st_size, file.metadata
+        starts = [_start(said.row_group(group)) for group in range(said.num_row_groups)]
+    bounds = [0, *starts[1:], size]
+    if bounds != sorted(bounds):
+        return None
+    return [Piece(path, group, bounds[group], bounds[group + 1], size) for group in range(len(starts))]
 
 
-def _divided(groups: Sequence[tuple[Piece, int]], tasks: int) -> tuple[tuple[Piece, ...], ...]:
+def _start(group: pq.RowGroupMetaData) -> int:
+    """Where the first page of a row group begins."""
+    columns = [group.column(at) for at in range(group.num_columns)]
+    pages = [(int(one.data_page_offset), int(one.dictionary_page_offset or 0)) for one in columns]
+    return min(dictionary or data for data, dictionary in pages)
+
+
+def _divided(pieces: Sequence[Piece], tasks: int) -> tuple[tuple[Piece, ...], ...]:
     """Row groups in turn for tasks of about the same number of bytes."""
-    total = sum(size for _, size in groups)
-    count = min(len(groups), max(tasks, -(-total // _BYTES)))
+    total = sum(piece.stop - piece.start for piece in pieces)
+    count = min(len(pieces), max(tasks, -(-total // _BYTES)))
     found: list[list[Piece]] = [[] for _ in range(count)]
     before = 0
-    for piece, size in groups:
+    for piece in pieces:
+        size = piece.stop - piece.start
         found[min(count * (2 * before + size) // max(2 * total, 1), count - 1)].append(piece)
         before += size
-    return tuple(tuple(pieces) for pieces in found if pieces)
+    return tuple(tuple(some) for some in found if some)
 
 
 def _as_spark_has_it(column: pa.Array) -> pa.Array:
