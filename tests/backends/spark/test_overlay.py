@@ -68,3 +68,36 @@ def test_nothing_says_nothing() -> None:
     """Of any number of facts."""
     assert NOTHING.say(np.array([[1], [2]])).tolist() == [SILENT, SILENT]
     assert [len(part) for part in NOTHING.present()] == [0, 0]
+
+
+@pytest.mark.parametrize("keys", [1, 40, 1000])
+def test_a_few_keys_are_found_without_putting_all_facts_in_order(keys: int) -> None:
+    """By any column, and by two of them; with keys that nothing has, and with one that a tenth of the facts have."""
+    chosen = np.random.default_rng(keys)
+    rows = chosen.integers(0, 3000, (20_000, 2))
+    rows[::10, 1] = 7
+    level = Level.of(rows, np.zeros(20_000))
+    for columns in ((0,), (1,), (1, 0)):
+        asked = np.unique(chosen.integers(-9, 3009, (keys, len(columns))), axis=0)
+        asked[0, 0] = 7
+        found = level.with_keys(columns, np.unique(asked, axis=0))
+        wanted = {tuple(key) for key in asked.tolist()}
+        expected = [at for at, row in enumerate(level.rows.tolist()) if tuple(row[one] for one in columns) in wanted]
+        assert sorted(found.tolist()) == expected
+
+
+def test_a_reader_may_ask_for_an_order_while_facts_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A version that readers see gets its orders when somebody asks, perhaps while the next one is made of it."""
+    level, insert = Level.of(np.arange(900).reshape(-1, 3), np.zeros(300)), np.insert
+    level.with_keys((1,), np.array([[4]]))
+    asked = []
+
+    def asked_meanwhile(array: object, *given: object, **named: object) -> object:
+        if len(asked) == 2:  # facts and states are put together, and orders come next
+            level._by(2)
+        asked.append(array)
+        return insert(array, *given, **named)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(overlay.np, "insert", asked_meanwhile)
+    assert len(level.updated(Level.of(np.array([[-1, -1, -1]]), np.zeros(1)))) == 301
+    assert len(asked) == 3

@@ -75,7 +75,7 @@ def lacking(rows: Array, known: Array) -> Array:
 
 
 def are_among(rows: Array, known: Array) -> Array:
-    """Which rows of numbers, none of which is negative, are among others."""
+    """Which rows of numbers, none of which is negative, are among others, of which there is at least one."""
     if rows.shape[1] == 1:  # numbers of a dictionary: dense
         is_known = np.zeros(max(int(rows.max(initial=0)), int(known.max(initial=0))) + 1, np.bool_)
         is_known[known[:, 0]] = True

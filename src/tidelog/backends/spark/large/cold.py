@@ -30,7 +30,7 @@ from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.ids import Ids
 
 _MOST_OVERLAID = 4_000_000
-"""How many changed facts of a relation wait on the driver at most: about 25 bytes each. With a quarter of it, one per
+"""How many changed facts of a relation wait on the driver at most: 25 to 33 bytes each. With a quarter of it, one per
 cent of 20 million explicit facts had files rewritten by every change."""
 
 

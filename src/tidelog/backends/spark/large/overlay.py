@@ -33,6 +33,10 @@ _FEW = 8
 """Facts that are fewer than one in this number go into a level one by one; more are sorted together with it."""
 
 
+_PROBE = 64
+"""Finding a key costs as much as putting this number of values in order."""
+
+
 class Level:
     """Distinct facts, sorted, and what became of each."""
 
@@ -83,7 +87,7 @@ class Level:
         """The places of the facts that have one of the keys, which are distinct, in the columns."""
         if not len(self) or not len(keys):
             return np.empty(0, np.int64)
-        order = self._by(columns[0])
+        order = self._near(columns[0], keys[:, 0])
         named = {str(column): self.rows[order, column] for column in columns}
         names = [str(column) for column in columns]
         found: Array = order[matching(named, names[:1], names, keys)]
@@ -98,7 +102,7 @@ class Level:
         is_new = np.zeros(len(found), np.bool_)
         is_new[before + np.arange(len(before))] = True
         old_places, new_places = np.flatnonzero(~is_new), np.flatnonzero(is_new)
-        for column, order in self._orders.items():
+        for column, order in list(self._orders.items()):  # readers of this version may add one meanwhile
             own = np.argsort(new[:, column], kind="stable")
             between = np.searchsorted(self.rows[order, column], new[own, column], "right")
             found._orders[column] = np.insert(old_places[order], between, new_places[own])
@@ -110,10 +114,32 @@ class Level:
         is_here = (self.rows[np.minimum(places, len(self) - 1)] == rows).all(axis=1)
         return places, is_here
 
+    def _near(self, column: int, keys: Ids) -> Array:
+        """Places in the order of a column: those of the facts with these keys, or all if the keys are many."""
+        order, values = self._by(column), self.rows[:, column]
+        if len(keys) * _PROBE > len(order):
+            return order
+        keys = np.unique(keys)
+        first = _bisected(values, order, keys, after=False)
+        counts = _bisected(values, order, keys, after=True) - first
+        found: Array = order[np.repeat(first - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())]
+        return found
+
     def _by(self, column: int) -> Array:
         if column not in self._orders:
             self._orders[column] = np.argsort(self.rows[:, column], kind="stable")
         return self._orders[column]
+
+
+def _bisected(values: Ids, order: Array, keys: Ids, *, after: bool) -> Ids:
+    """Where keys begin, or end, among values in their order; nothing is read but what a search compares."""
+    low, high = np.zeros(len(keys), np.int64), np.full(len(keys), len(order))
+    for _ in range(len(order).bit_length()):
+        middle = np.minimum((low + high) >> 1, len(order) - 1)
+        found = values[order[middle]]
+        is_before = (found <= keys if after else found < keys) & (low < high)
+        low, high = np.where(is_before, middle + 1, low), np.where(is_before, high, np.minimum(middle, high))
+    return low
 
 
 class Overlay:
