@@ -193,19 +193,22 @@ class _File:
 
 
 def stored_facts(addresses: Sequence[str], columns: Sequence[str]) -> Ids:
-    """Some columns of whole files, for bulk work, as rows of ids."""
-    tables = []
+    """Some columns of whole files, for bulk work, as rows of ids; no two files are in memory beside them."""
+    counts = []
     for address in addresses:
         with readable(address):
             system, path = place(address)
-            tables.append(pq.read_table(path, columns=list(columns), filesystem=system, use_threads=False))
-    facts = np.empty((sum(table.num_rows for table in tables), len(columns)), np.int64, order="F")  # read by columns
+            counts.append(pq.read_metadata(path, filesystem=system).num_rows)
+    facts = np.empty((sum(counts), len(columns)), np.int64, order="F")  # it is read column by column
     start = 0
-    while tables:
-        table = tables.pop(0)
+    for address, count in zip(addresses, counts):
+        with readable(address):
+            system, path = place(address)
+            table = pq.read_table(path, columns=list(columns), filesystem=system, use_threads=False)
         for at, name in enumerate(columns):
-            facts[start : start + table.num_rows, at] = table.column(name).to_numpy()
-        start += table.num_rows
+            facts[start : start + count, at] = table.column(name).to_numpy()
+        start += count
+        del table
     return facts
 
 

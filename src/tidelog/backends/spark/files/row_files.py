@@ -5,7 +5,8 @@ What      : `write_rows` has the files of a relation (segments.py) written as ro
 Idea      : one task for each file of ids, without an exchange. It takes a portion of its facts, finds their distinct
             ids, looks for the texts of these, and makes the cells of distinct values; the cells of facts are places
             among these. Texts that take little room stay in the worker from portion to portion; many are gone through
-            for every portion. Joining texts with facts by Spark took an exchange of all facts for each column.
+            for every portion, which is larger then. Joining texts with facts by Spark took an exchange of all facts for
+            each column.
 Invariant : the rows are those that the driver would write. The name of a file depends on the number of the file of ids
             alone, and it appears whole, so a task that runs twice writes one file.
 Never     : no fact passes through the driver, and nothing is committed here.
@@ -32,8 +33,9 @@ from tidelog.state.rows import PRESENT, SCHEMA, cells_of, rows_by_fact
 
 _GROUP = 1 << 17
 """Rows of a row group: readers of the table go through all of it."""
-_PORTION = 1 << 20
-"""Facts whose texts are looked for together."""
+_PORTION, _LARGE_PORTION = 1 << 20, 1 << 22
+"""Facts whose texts are looked for together, in texts that are held and in those that are not: going through 20 million
+texts takes half a second. A large portion has up to a gigabyte in memory, where all of its texts differ."""
 _SCANNED = 1 << 18
 """Texts that are read at once."""
 _HELD = 128 << 20
@@ -79,7 +81,7 @@ class _Rows:
 
     def _rows(self, address: str) -> Iterator[pa.Table]:
         """The facts of a file as rows."""
-        for table in _scanned(address, _PORTION):
+        for table in _scanned(address, _PORTION if self.is_held else _LARGE_PORTION):
             columns = [table.column(f"c{at}") for at in range(self.arity)]
             places, numbers = _distinct(columns)
             values = cells(numbers, self._texts_of(numbers))
