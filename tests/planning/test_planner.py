@@ -117,7 +117,25 @@ def test_the_indexes_that_all_plans_share(text, expected):
 
 
 def test_aggregates_are_described_as_groups():
-    """A stage that groups has no joins; its hidden relations are named, unless the user's own will do."""
+    """A stage that groups has no joins; its hidden relations get short names, unless the user's own will do."""
     text = describe(lower(parse_rules("h(x, n) :- q(x), n = count : { p(x, y), y > 1 }.")).stages)
-    assert "= count of @" in text
-    assert "= count of p\n" in describe(lower(parse_rules("h(x, n) :- q(x), n = count : { p(x, _) }.")).stages)
+    assert "count1 = count of members1\n" in text
+    assert "count1 = count of p\n" in describe(lower(parse_rules("h(x, n) :- q(x), n = count : { p(x, _) }.")).stages)
+
+
+def test_no_hidden_relation_is_described_by_its_own_name():
+    """Its name is a definition in our spelling, with an `@` that nobody can write.
+
+    Taught by `tidelog check --plans`, which printed that definition on every line, twice for most.
+    """
+    text = describe(
+        lower(
+            parse_rules(
+                "h(x, n) :- q(x), n = count : { p(x, _) }. t(s) :- s = sum y : { p(x, y), q(x) }. t(x / y) :- p(x, y)."
+                "u(a, b) :- a = max y : { p(_, y) }, b = min y : { p(_, y) }. sum1(x) :- q(x)."
+            )
+        ).stages
+    )
+    assert "@" not in text
+    assert "sum2 = sum of members1" in text  # sum1 is the user's
+    assert "without1 = groups without a sum" in text

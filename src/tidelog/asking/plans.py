@@ -19,7 +19,7 @@ from tidelog.language.parser import parse_rules
 from tidelog.language.printer import names
 from tidelog.language.terms import Program, Rule
 from tidelog.maintenance.store import Store
-from tidelog.planning.description import describe
+from tidelog.planning.description import describe, names_in
 from tidelog.planning.lowering import lower
 
 
@@ -47,8 +47,9 @@ def plan(text: str, program: Program, store: Store[Any]) -> str:
     if not kept:
         return f"{rules[0].head.relation} is inline: its rules are part of the plans of those that use it"
     stages = lower(evaluated_rules(replace(part, rules=(*part.rules, *kept)))).stages
+    short = names_in(stage for stage in stages if not stage.finds_undefined)
     read = sorted({name for stage in stages for rule in stage.rules for name in rule.reads})
-    sizes = "\n".join(f"   {name}: {store.size(name):,} facts" for name in read)
+    sizes = "\n".join(f"   {short.get(name, name)}: {store.size(name):,} facts" for name in read)
     return describe(stages, Sizes(store)) + (f"\nsizes\n{sizes}" if read else "")
 
 

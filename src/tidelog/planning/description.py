@@ -4,6 +4,7 @@ What      : `describe` prints, for every stage, its rules with one line per driv
             evaluation, each with the columns by which it is looked up; then the indexes that all plans share.
 Idea      : the plans are those of planner.py, made without data; with data other orders may be chosen.
 Invariant : every literal of a rule appears once per line, the driving one first (a negated one is then tested, too).
+            Hidden relations of aggregates have short names (short_names.py).
 Never     : no plan is made differently here than for execution.
 
     1. path (recursive)
@@ -14,35 +15,50 @@ Never     : no plan is made differently here than for execution.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from tidelog.language.printer import print_literal
-from tidelog.language.terms import Atom, Negation
+from tidelog.language.terms import Atom, Literal, Negation
 from tidelog.planning.join_order import Estimates, NoEstimates
-from tidelog.planning.lowered import LoweredRule, Stage
+from tidelog.planning.lowered import GroupRule, LoweredRule, Stage
 from tidelog.planning.plan import Absent, Driver, Join, Plan, Step, key_columns
 from tidelog.planning.planner import plan_all, plan_head, plan_literal
+from tidelog.planning.short_names import renamed, short_names
 from tidelog.visible import visible
 
 
 def describe(stages: Sequence[Stage], estimates: Estimates | None = None) -> str:
     """The plans of all stages that users know of, for people."""
+    known = [stage for stage in stages if not stage.finds_undefined]
+    told = _Telling(names_in(known))
     lines: list[str] = []
     plans: list[Plan] = []
-    for number, stage in enumerate((stage for stage in stages if not stage.finds_undefined), start=1):
+    for number, stage in enumerate(known, start=1):
         lines.append(f"{number}. {stage.name}{' (recursive)' if stage.is_recursive else ''}")
-        lines += [f"   {group.relation} = {group.function} of {group.body_relation}" for group in stage.groups]
+        for group in stage.groups:
+            lines += map("   {}".format, told.group(group))
         for rule in stage.rules:
             found = list(plans_of(rule, estimates or NoEstimates()))
-            lines.append(f"   {_written(rule)}")
-            width = max(len(_driver(plan)) for plan in found)
-            lines += [f"     {_driver(plan).ljust(width)}  {' > '.join(_steps(plan))}" for plan in found]
+            lines.append(f"   {told.rule(rule)}")
+            width = max(len(told.driver(plan)) for plan in found)
+            lines += [f"     {told.driver(plan).ljust(width)}  {' > '.join(told.steps(plan))}" for plan in found]
             plans += found
-    needed = indexes(plans)
+    needed = sorted((told.name(relation), columns) for relation, columns in indexes(plans))
     if needed:
         lines.append("indexes")
-        lines += [f"   {relation} by {_columns(columns)}" for relation, columns in sorted(needed)]
+        lines += [f"   {name} by {_columns(columns)}" for name, columns in needed]
     return "\n".join(map(visible, lines))
+
+
+def names_in(stages: Iterable[Stage]) -> dict[str, str]:
+    """Short names for the hidden relations of stages."""
+    relations: list[str] = []
+    for stage in stages:
+        for group in stage.groups:
+            relations += (group.body_relation, group.relation)
+        for rule in stage.rules:
+            relations += (rule.head.relation, *sorted(rule.reads))
+    return short_names(relations, relations)
 
 
 def plans_of(rule: LoweredRule, estimates: Estimates) -> Iterator[Plan]:
@@ -66,36 +82,50 @@ def indexes(plans: Iterable[Plan]) -> set[tuple[str, tuple[int, ...]]]:
     return found
 
 
-def _written(rule: LoweredRule) -> str:
-    body = ", ".join(print_literal(literal) for literal in rule.body)
-    return f"{print_literal(rule.head)} :- {body}." if body else f"{print_literal(rule.head)}."
+class _Telling:
+    """Rules, drivers and steps as text, with short names for hidden relations."""
 
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
 
-def _driver(plan: Plan) -> str:
-    if plan.driver is Driver.NOTHING:
-        return "all instances"
-    if plan.driver is Driver.HEAD:
-        return f"supports of {plan.relation}"
-    return f"{plan.relation} changes"
+    def name(self, relation: str) -> str:
+        return self._names.get(relation, relation)
 
+    def literal(self, literal: Literal) -> str:
+        return print_literal(renamed(literal, self._names))
 
-def _steps(plan: Plan) -> Iterator[str]:
-    if plan.driver is Driver.HEAD:
-        yield print_literal(plan.rule.head)
-    elif plan.literal is not None:
-        yield print_literal(plan.rule.body[plan.literal])
-    for step in plan.steps:
-        yield _step(step, plan.rule)
+    def group(self, group: GroupRule) -> Iterator[str]:
+        yield f"{self.name(group.relation)} = {group.function} of {self.name(group.body_relation)}"
+        if group.lacking in self._names:
+            yield f"{self.name(group.lacking)} = groups without a {group.function}"
 
+    def rule(self, rule: LoweredRule) -> str:
+        head, body = self.literal(rule.head), ", ".join(map(self.literal, rule.body))
+        return f"{head} :- {body}." if body else f"{head}."
 
-def _step(step: Step, rule: LoweredRule) -> str:
-    if not isinstance(step, Join | Absent):
-        return "compare the head" if step.literal is None else print_literal(rule.body[step.literal])
-    text = print_literal(rule.body[step.literal])
-    columns = key_columns(step.columns)
-    if len(columns) == len(step.columns):
-        return f"{text} whole"
-    return f"{text} by {_columns(columns)}" if columns else f"{text} scan"
+    def driver(self, plan: Plan) -> str:
+        if plan.relation is None:
+            return "all instances"
+        if plan.driver is Driver.HEAD:
+            return f"supports of {self.name(plan.relation)}"
+        return f"{self.name(plan.relation)} changes"
+
+    def steps(self, plan: Plan) -> Iterator[str]:
+        if plan.driver is Driver.HEAD:
+            yield self.literal(plan.rule.head)
+        elif plan.literal is not None:
+            yield self.literal(plan.rule.body[plan.literal])
+        for step in plan.steps:
+            yield self._step(step, plan.rule)
+
+    def _step(self, step: Step, rule: LoweredRule) -> str:
+        if not isinstance(step, Join | Absent):
+            return "compare the head" if step.literal is None else self.literal(rule.body[step.literal])
+        text = self.literal(rule.body[step.literal])
+        columns = key_columns(step.columns)
+        if len(columns) == len(step.columns):
+            return f"{text} whole"
+        return f"{text} by {_columns(columns)}" if columns else f"{text} scan"
 
 
 def _columns(columns: Iterable[int]) -> str:

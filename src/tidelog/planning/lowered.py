@@ -5,7 +5,7 @@ What      : the few shapes left after aggregates and nested calls are taken apar
             *stage* is the same for lowered rules: what is planned and maintained. Every component is one stage; a rule
             with an aggregate adds stages of ours in front of it, one for the body and one for the result.
 Invariant : body atoms hold variables and constants only; calls stand in comparisons and heads.
-            Relations whose names begin with `@` are ours: users neither write nor see them.
+            Relations whose names begin with `@` are ours; users read short names for them (short_names.py).
 Never     : no order of evaluation here (join_order.py) and no data.
 """
 
@@ -20,6 +20,10 @@ from tidelog.language.terms import Atom, Comparison, Negation, Rule, Variable
 BodyLiteral = Atom | Negation | Comparison
 UNDEFINED_PREFIX = "@undefined"
 """With this begin the names of relations of instances without a value (undefined.py)."""
+MEMBERS_PREFIX = "@of "
+"""With this begin the names of relations of what an aggregate is taken of (lowering.py)."""
+LACKING_PREFIX = "@lacking "
+"""With this begin the names of relations of groups without a value."""
 REWRITES_PREFIX = "@rewrites"
 """With this begin the names of relations of rewrites, which are kept beside the facts (rewrites.py)."""
 
@@ -71,7 +75,7 @@ class GroupRule:
     @property
     def lacking(self) -> str:
         """The relation of groups without a value; that of a count, which always has one, stays empty."""
-        return f"@lacking {self.relation[1:]}"
+        return f"{LACKING_PREFIX}{self.relation[1:]}"
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from tidelog.language.terms import (
     Variable,
     variables,
 )
-from tidelog.planning.lowered import BodyLiteral, GroupRule, LoweredRule, Stage, is_hidden
+from tidelog.planning.lowered import MEMBERS_PREFIX, BodyLiteral, GroupRule, LoweredRule, Stage, is_hidden
 from tidelog.planning.undefined import Options, undefined_rules
 
 _DEFAULTS = {"count": 0, "sum": 0}
@@ -149,7 +149,7 @@ class _Lowering:
         name = f"@{aggregate.function}/{len(group)}: {text}"
         if name not in self.groups:
             itself = _itself(body, group, aggregate.value)
-            members = itself or Atom(f"@of {name[1:]}", head.terms)
+            members = itself or Atom(f"{MEMBERS_PREFIX}{name[1:]}", head.terms)
             arity = len(members.terms)
             self.groups[name] = GroupRule(key, name, aggregate.function, members.relation, len(group), arity, source)
             if itself is None:

@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from tidelog.analysis.components import relations_read
 from tidelog.analysis.inlining import evaluated_rules
 from tidelog.language.printer import canonical_text
-from tidelog.language.terms import Atom, Literal, Negation, Program, Rule
-from tidelog.planning.lowered import LoweredRule, Stage, is_hidden, is_of_rewrites
+from tidelog.language.terms import Atom, Program, Rule
+from tidelog.planning.lowered import LoweredRule, Stage, is_of_rewrites
 from tidelog.planning.lowering import lower
 from tidelog.planning.rewrites import wired
+from tidelog.planning.short_names import renamed, short_names
 
 
 def rows_of(program: Program) -> tuple[Rule, ...]:
@@ -26,26 +27,9 @@ def rows_of(program: Program) -> tuple[Rule, ...]:
     rules = evaluated_rules(program)
     stages = [stage for stage in lower(rules).stages if not stage.finds_undefined]
     rows = [row for stage in stages for row in _rows(stage)]
-    names: dict[str, str] = {}
     taken = {relation for rule in rules for relation in (rule.head.relation, *relations_read(rule))}
-    for relation in (row.head.relation for row in rows if is_hidden(row.head.relation)):
-        names.setdefault(relation, _fresh(_word(relation), taken))
+    names = short_names((row.head.relation for row in rows), taken)
     return tuple(_renamed(row, names) for row in rows)
-
-
-def _word(relation: str) -> str:
-    """What a hidden relation holds: rewrites at a prefix, what an aggregate is taken of, or its results."""
-    if is_of_rewrites(relation):
-        return "prefix"
-    return "members" if relation.startswith("@of ") else relation[1:].partition("/")[0]
-
-
-def _fresh(word: str, taken: set[str]) -> str:
-    number = 1
-    while f"{word}{number}" in taken:
-        number += 1
-    taken.add(f"{word}{number}")
-    return f"{word}{number}"
 
 
 def _rows(stage: Stage) -> Iterator[Rule]:
@@ -64,16 +48,5 @@ def _name(row: LoweredRule) -> str | None:
 
 
 def _renamed(row: Rule, names: dict[str, str]) -> Rule:
-    def short(atom: Atom) -> Atom:
-        return Atom(names.get(atom.relation, atom.relation), atom.terms)
-
-    def told(literal: Literal) -> Literal:
-        match literal:
-            case Atom():
-                return short(literal)
-            case Negation(atom=atom):
-                return Negation(short(atom))
-            case _:
-                return literal
-
-    return Rule(short(row.head), tuple(map(told, row.body)), row.name)
+    head = Atom(names.get(row.head.relation, row.head.relation), row.head.terms)
+    return Rule(head, tuple(renamed(literal, names) for literal in row.body), row.name)

@@ -190,7 +190,7 @@ class _Run:
         self._on_round, self._stored = on_round, {name: stored[name] for name in stored if name in planned.whole}
         self.target: Target | None = None
         self.goes_straight = False
-        self._title = ", ".join(sorted(name for name in planned.stage.relations if not is_step(name)))
+        self._title = planned.stage.name
         width = max(max(arity, 1) for arity in planned.arities.values())
         whole = self._whole(width)
         if files is not None:

@@ -25,6 +25,7 @@ from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Order, Segments
 from tidelog.backends.spark.files.writing import packing_for, read, write, write_here
 from tidelog.backends.spark.values.ids import Ids
+from tidelog.planning.short_names import in_words
 
 if TYPE_CHECKING:
     from tidelog.backends.spark.cluster.jobs import Jobs
@@ -63,7 +64,7 @@ class FileStore:
 
     def relation(self, name: str, facts: DataFrame, width: int, size: int = 0) -> Segments:
         """Have executors write facts (columns of ids, `explicit`), in all orders that are wanted: one job."""
-        with self._jobs.named(f"write {name}"):
+        with self._jobs.named(f"write {in_words(name)}"):
             made = write(self._jobs, self.folder, facts, width, self.leads(name, width), self.shards(size))
         return self.owned(made)
 
@@ -111,7 +112,7 @@ class FileStore:
         """Have executors write one more order of a relation."""
         self.want(name, columns)
         facts, shards = self.frame(segments), self.shards(segments.rows)
-        with self._jobs.named(f"write {name} in another order"):
+        with self._jobs.named(f"write {in_words(name)} in another order"):
             made = write(self._jobs, self.folder, facts, segments.width, columns[:1], shards)
         segments.add(made.first)
         return made.first

@@ -31,6 +31,7 @@ from tidelog.backends.spark.large.overlay import Overlay
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.ids import Ids, Naming
 from tidelog.backends.spark.values.numbered import STRING, WHOLE, numbered
+from tidelog.planning.short_names import in_words
 from tidelog.state.far import FarRelation, StoredFar, StoredFiles, StoredRows
 
 _KINDS = {pa.string(): STRING, pa.large_string(): STRING, pa.int64(): WHOLE}
@@ -66,7 +67,7 @@ class SavedFiles:
             self.settle([relation])
         cold, segments = self._in_files()[relation]
         order, texts = segments.first, self._texts.generations
-        with self._jobs.named(f"save {relation}"):
+        with self._jobs.named(f"save {in_words(relation)}"):
             return write_rows(self._jobs, order, texts, relation, cold.arity, version, f"{directory}/{name}")
 
     def describe(self, known: set[str]) -> tuple[dict[str, Any], list[str]]:
