@@ -59,10 +59,10 @@ Batches = tuple[int | None, int | None]
 class StateLog:
     """A state directory, held for writing until it is closed."""
 
-    def __init__(self, directory: str | PathLike[str]) -> None:
+    def __init__(self, directory: str | PathLike[str], *, for_one_save: bool = False) -> None:
         expect(directory, (str, PathLike), "a state", "a directory")
         self.directory = directory_of(directory)
-        self._lock = Lock(self.directory)
+        self._lock = Lock(self.directory, for_one_save=for_one_save)
         self._given: str | None = None
         self._giving: str | None = None
         self._spelled: tuple[Program, str, str] | None = None
@@ -305,7 +305,7 @@ def opened(target: str | PathLike[str]) -> Iterator[StateLog]:
     if isinstance(target, StateLog):
         yield target
         return
-    with StateLog(target) as log:
+    with StateLog(target, for_one_save=True) as log:
         yield log
 
 
