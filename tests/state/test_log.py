@@ -365,13 +365,13 @@ def test_old_versions_can_be_forgotten(tmp_path, monkeypatch):
         engine.apply(insert={"edge": [(number, number + 1)]})
         engine.save(tmp_path)
         sights[engine.version] = sight(engine)
-    (tmp_path / "changes0-left-by-a-crash.parquet").write_bytes(b"half")
+    (tmp_path / "changes0-0123456789abcdef0123456789abcdef.parquet").write_bytes(b"half")
     with StateLog(tmp_path) as log:
         count, size = log.forget(before=7)
         assert count > 1
         assert size > 0
         assert log.forget(before=7) == (0, 0)
-    assert not (tmp_path / "changes0-left-by-a-crash.parquet").exists()
+    assert not (tmp_path / "changes0-0123456789abcdef0123456789abcdef.parquet").exists()
     for version in range(7, 13):
         assert sight(Engine.open(tmp_path, version=version)) == sights[version]
     assert "was forgotten" in refused("E604", Engine.open, tmp_path, version=2)

@@ -35,6 +35,8 @@ from tidelog.state.versions import KEY, VersionInfo
 
 _LOG = "_delta_log"
 _STAGED = re.compile(r"(\d{20}\.|_last_checkpoint).*#\d+|_commit_.*\.json\.tmp")
+_OURS = re.compile(r"\.?(base|changes\d+)-[0-9a-f]{32}(-\d+)*\.parquet(\.\w+)?")
+"""Names of files that saves write: a level and the id of the save. Nothing else in the directory is removed."""
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 ROW_GROUP = 1 << 18
@@ -277,11 +279,14 @@ class Table:
         return (path for path in log.glob("*") if _STAGED.fullmatch(path.name)) if log.is_dir() else iter(())
 
     def remove_all_but(self, names: Collection[str]) -> tuple[int, int]:
-        """Remove the other files of rows, those that no commit names included; how many, and of how many bytes."""
+        """Remove the other files of rows, those that no commit names included; how many, and of how many bytes.
+
+        What others keep in the directory stays: only names that a save makes are looked at.
+        """
         count = size = 0
         with writing(self.directory):
             for path in self.directory.glob("*.parquet*"):
-                if path.name not in names:
+                if path.name not in names and _OURS.fullmatch(path.name):
                     size += path.stat().st_size
                     path.unlink()
                     count += 1
