@@ -5,6 +5,8 @@ What      : `Worker` takes groups of updates from the line, one transaction each
 Idea      : at every question of the budget the worker looks whether something has arrived. An update that undoes at
             least half of what is asked for makes the transaction turn back and take it in; an urgent one passes, or
             makes it stand aside. Everything else waits, or joins where it costs nothing (maintenance/joining.py).
+Source    : Illich, Glimm 2023, Algorithm 1, line 3: before each step it is asked whether an update is there.
+Departures: the paper takes every update in at once; here most wait, for turning back costs more than it saves (below).
 Invariant : the facts after a group are those of applying all updates in order of arrival. An update that cannot be
             applied fails alone: a group that fails is tried again one by one. An update is stopped and overtaken a
             bounded number of times (submission.py), so that an endless stream of others cannot starve it.

@@ -66,7 +66,7 @@ COUNTING_SHARE = 0.8
 """The part of a counted insertion that counting adds: if it costs PRICE times as much, 1 - 1 / PRICE. Halved: none.
 Doubled: 12 choices; counting begins later or ends sooner, for the same work."""
 CURIOSITY = 4
-"""Where the cheapest known strategy takes fewer than this many rounds, the others are not tried: an attempt takes three
+"""Where the cheapest known strategy costs less than this many rounds, the others are not tried: an attempt costs three
 (see TRIFLE), so there is nothing to win. Halved: one choice. Doubled: 8 choices, 8 % more work in rmat1k."""
 
 INDEXED = 5.0

@@ -14,8 +14,8 @@ Contract  : 1. `derive` finds the head of every rule instance with a driving fac
                its matching name them.
             4. `commit` makes OLD = NOW and WAS_EXPLICIT = EXPLICIT and forgets facts that are not NOW; `rollback` makes
                NOW = OLD and EXPLICIT = WAS_EXPLICIT and restores counts and ranks. Both take every other mark except
-               look-ahead's (FORESEEN, POSITIVE), which stay until they are taken (marking.py). `Facts` stay valid until
-               a `commit` that forgets some. (Asserted for every store: tests/maintenance/test_contract.py.)
+               FORESEEN, which stays until look-ahead takes it (maintenance/marking.py). `Facts` stay valid until a
+               `commit` that forgets some. (Asserted for every store: tests/maintenance/test_contract.py.)
             5. `supported` and `expand` try a fact's instances in the order of the stage's rules, and body facts in the
                order in which they were stored: what was derived early has short proofs.
 """

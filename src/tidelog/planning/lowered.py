@@ -2,8 +2,9 @@
 
 What      : the few shapes left after aggregates and nested calls are taken apart (see lowering.py). A *component* is a
             set of mutually recursive relations of the user's program (analysis/components.py): what a person sees. A
-            *stage* is the same for lowered rules: what is planned and maintained. Every component is one stage; a rule
-            with an aggregate adds stages of ours in front of it, one for the body and one for the result.
+            *stage* is the same for lowered rules: what is planned and maintained. Most components are one stage. A rule
+            with an aggregate adds a hidden stage in front for the results, and one more for the members unless a
+            relation's facts are the members already. A recursion through `min` or `max` is one stage with all of them.
 Invariant : body atoms hold variables and constants only; calls stand in comparisons and heads.
             Relations whose names begin with `@` are ours: users neither write nor see them.
 Never     : no order of evaluation here (join_order.py) and no data.

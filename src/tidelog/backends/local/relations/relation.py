@@ -30,7 +30,7 @@ from tidelog.backends.local.relations.tidying import tidied
 from tidelog.maintenance.versions import TRANSIENT
 from tidelog.planning.views import NO_MARKS, OLD, Mark, View
 
-_KEPT = int(Mark.FORESEEN | Mark.POSITIVE)
+_KEPT = int(Mark.FORESEEN)
 _NEW = int(Mark.NOW | Mark.EXPLICIT)
 _PREVIOUS = int(Mark.OLD | Mark.WAS_EXPLICIT)
 _NOW = int(Mark.NOW)
