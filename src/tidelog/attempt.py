@@ -176,7 +176,7 @@ class Attempt:
         change = Change(described.inserted, described.deleted, stats, self.version())
         entry = Entry(self.version(), *described.kept) if described.kept else None
         before = Before(self.before.rules, described.withdrawn)
-        backend.charge()
+        backend.ask_to_commit()
         backend.prepare()
         stats.jobs = backend.jobs
         return Prepared(change, before, missing, entry)

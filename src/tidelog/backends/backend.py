@@ -150,7 +150,7 @@ class Backend(Protocol[F]):
     def begin(self, budget: Budget) -> None:
         """An update begins: from now on this budget is asked whether to go on."""
 
-    def charge(self) -> None:
+    def ask_to_commit(self) -> None:
         """Ask the budget whether to commit: seconds, facts and bytes as they are now."""
 
     def prepare(self) -> None:

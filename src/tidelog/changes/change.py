@@ -32,7 +32,15 @@ _SHOWN = 5
 
 @runtime_checkable
 class FactTable(Protocol):
-    """Facts of one relation, wherever they live. `len` is cheap; iteration decodes; `in` tells `1` from `1.0`."""
+    """Facts of one relation, wherever they live. `len` is cheap; iteration decodes; `in` tells `1` from `1.0`.
+
+    A table inherits from this class, and says where it differs: `is_far`, `pieces`.
+    """
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the facts are not in this process."""
+        return False
 
     def __len__(self) -> int: ...
 
@@ -44,8 +52,13 @@ class FactTable(Protocol):
         """The facts as an Arrow table."""
         ...
 
+    def pieces(self, most: int) -> Iterable[pa.Table]:
+        """The facts as Arrow tables: of at most that number of rows if the table can be cut, else all in one."""
+        del most
+        return [self.to_arrow()]
 
-class ListedFacts:
+
+class ListedFacts(FactTable):
     """Facts held as Python tuples: the plain `FactTable`, without duplicates."""
 
     def __init__(self, facts: Iterable[Sequence[Value]] = ()) -> None:

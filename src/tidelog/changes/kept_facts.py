@@ -13,13 +13,14 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from tidelog.changes.change import FactTable
 from tidelog.language.terms import Value
 from tidelog.language.values import fact_identity
 
 _PAGE = 1 << 14
 
 
-class KeptFacts:
+class KeptFacts(FactTable):
     """Facts as columns, for good; `rows` counts them where there are no columns."""
 
     def __init__(self, table: pa.Table, rows: int) -> None:

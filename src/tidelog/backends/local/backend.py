@@ -245,7 +245,7 @@ class LocalBackend:
     def prepare(self) -> None:
         """Nothing of a commit in this process can fail."""
 
-    def charge(self) -> None:
+    def ask_to_commit(self) -> None:
         """Ask the budget whether to commit. Facts that were stored before, and are facts again, count only here."""
         (store := self.store).ask_budget()
         if self._budget.limits.facts is not None:

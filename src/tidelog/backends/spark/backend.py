@@ -189,7 +189,7 @@ class SparkBackend:
 
     def go_on(self, budget: Budget) -> None:
         """Go on from what the transaction has done so far, as if it were a version; readers see the last one."""
-        self.charge()
+        self.ask_to_commit()
         self.prepare()
         assert self._after is not None
         self.store.committed.go_on(self._after)
@@ -220,7 +220,7 @@ class SparkBackend:
         store.bulk.stats, store.bulk.limits, store.bulk.is_declined, self.looked_for = [], budget.limits, False, {}
         self._budget = answer_to(budget, store, self._near, self._jobs)
 
-    def charge(self) -> None:
+    def ask_to_commit(self) -> None:
         """Ask the budget whether to commit; large relations are counted here only, because that takes a job."""
         store = self.store
         self._near.ask_arriving()
