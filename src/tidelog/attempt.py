@@ -122,7 +122,7 @@ class _Done(NamedTuple):
 
 
 _SPENT = frozenset({"E403", "E404"})
-"""Seconds and bytes that a deletion in portions has used up are gone for one at once, too."""
+"""A deletion in portions that used up its seconds (E403) or bytes (E404) has none left to be done at once."""
 
 
 @dataclass(eq=False, slots=True)
@@ -293,7 +293,7 @@ class Attempt:
         return map(self._step, several)
 
     def _frozen(self, facts: Mapping[str, Any], budget: Budget, *, ours: bool = True) -> Frozen:
-        """Facts by relation, for good; those of our own relations, too, or not."""
+        """Facts by relation as tables that stay as they are; those of hidden relations only with `ours`."""
         found = {}
         for name, some in facts.items():
             if some and (ours or not is_hidden(name)):

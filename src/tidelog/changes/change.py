@@ -119,7 +119,7 @@ class FactTables(Mapping[str, FactTable]):
 
 @dataclass(frozen=True, slots=True)
 class WithoutValue:
-    """Instances of a rule that are none because a value is missing: how many there are, and the first in words."""
+    """How many matches of a rule's body derive nothing because a computed value is missing, and the first in words."""
 
     count: int
     first: str
@@ -151,7 +151,7 @@ class Stats:
     marks: int = 0
     no_ops: int = 0
     without_value: dict[str, WithoutValue] = field(default_factory=dict)
-    """Rule -> the instances of the new version that are none because their arithmetic has no value."""
+    """Rule -> its matches in the new version that derive nothing because a value is missing."""
     costs: tuple[RuleCost, ...] = ()
     """What each rule cost in each phase, the dearest first; only inside `with tidelog.profiling():`."""
     seconds: float = 0.0

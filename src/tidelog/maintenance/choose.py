@@ -256,13 +256,17 @@ class _Choice(Generic[F]):
         return (_BF, _DRED), Reason.MANY_PROOFS
 
     def _has_paid_indexes(self) -> bool:
-        """Whether doing without indexes has cost as much as they do: of renting and buying again, at most twice the
-        better is paid.
+        """Whether deriving at once has cost as much as building an index; then the other strategies are looked at.
+
+        Renting until the price is reached, then buying, costs at most twice the better of the two.
         """
         return self.memory.saved >= INDEXED * self.memory.facts
 
     def _mostly_gone(self) -> bool:
-        """Whether more than a third of what the stage reads is deleted, or half of it and of the stage in doubt."""
+        """Whether more than a third of the facts read are deleted, or many are in doubt.
+
+        Many are more than half of the facts read and of the stage together.
+        """
         task, facts = self.task, self.memory.facts
         read = sum(map(task.store.size, task.scheduled.positive))
         return 3 * len(task.losing[0]) > max(read, 1) or 2 * self.in_doubt > read + facts

@@ -53,8 +53,8 @@ class Joining(Protocol[Joined]):
     def begin(self, progress: Progress) -> None:
         """Explicit facts are marked: from now on TurnBackError may be raised, until updates are taken in.
 
-        It is said again when they are in. There is no need to raise if what has come does not reach the stage that is
-        being visited: the stage ends first, and `is_due` tells to take it in.
+        Called again when they have been taken in. Do not raise if what came does not reach the stage being visited;
+        report it by `is_due`.
         """
 
     @property
@@ -76,7 +76,7 @@ class Joining(Protocol[Joined]):
         """Whether urgent updates have become visible meanwhile in relations that this transaction uses."""
 
     def overriding(self) -> Iterable[Pair[Joined]]:
-        """What these have deleted and inserted, which has the last word; each is said once."""
+        """What those urgent updates deleted and inserted. It overrides this transaction. Each update is given once."""
 
     def rebase(self) -> None:
         """From here on OLD is what is NOW, as if this transaction had ended."""

@@ -56,9 +56,9 @@ class GroupRule:
     """`relation(group..., result)` from the facts of `body_relation(group..., locals..., value)`.
 
     `group` is the number of leading group columns; the value, if the function needs one, is the last column. `source`
-    is the user's rule that the aggregate stands in. `body_relation` is one of ours or, if its facts are as they should
-    be, one of the user's. Groups whose members have no aggregate (a sum that overflows,
-    values without order) are facts of `lacking(group...)`.
+    is the user's rule that the aggregate stands in. `body_relation` is hidden, or the user's own if its facts have the
+    groups first and the value last. Groups whose members have no aggregate (a sum that overflows, values without order)
+    are facts of `lacking(group...)`.
     """
 
     key: str

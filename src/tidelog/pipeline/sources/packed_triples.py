@@ -167,7 +167,7 @@ def _pack_records(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def _about(texts: pa.Array, rows: Rows) -> dict[str, Any]:
-    """What a graph has to know of triples: their relations, axioms, and literals that are none of their types."""
+    """What a graph has to know of triples: their relations, axioms, and literals that do not fit their types."""
     from tidelog.rdf.axioms import KINDS, PREDICATES
     from tidelog.rdf.datatypes import is_ill_typed
     from tidelog.rdf.layouts import relation_terms

@@ -338,7 +338,7 @@ def _marks(marks: Mark) -> int:
 
 
 def _is_changed() -> Column:
-    """Whether a fact came, went, or became or ceased to be explicit: each mark of the old version is one lower."""
+    """Whether OLD differs from NOW, or WAS_EXPLICIT from EXPLICIT; shifted by one bit, the new marks lie on the old."""
     marks, old = F.col("marks"), F.lit(int(Mark.OLD | Mark.WAS_EXPLICIT))
     return marks.bitwiseAND(old) != F.shiftright(marks, 1).bitwiseAND(old)
 
