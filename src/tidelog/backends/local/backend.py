@@ -3,7 +3,7 @@
 What      : encodes what comes in, decodes what goes out, and holds the compiled store in between.
 Idea      : facts are checked and encoded before a transaction marks anything, so that refused input changes nothing.
 Invariant : a fact that is stored has as many columns as its relation and the declared types.
-Never     : no strategy (maintenance/) and no program (engine.py).
+Never     : no strategy (maintenance/) and no program (tidelog/engine.py).
 """
 
 from __future__ import annotations
