@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.growth import capacity_for, grown
 from tidelog.backends.local.relations.index import Index
-from tidelog.backends.local.relations.room import capacity_for, grown
 from tidelog.circuits import weight_kernels
 from tidelog.circuits.weight_kernels import ALIVE, AT, COUNT, PLACE
 from tidelog.circuits.zset import Piece, too_heavy

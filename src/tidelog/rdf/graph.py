@@ -27,11 +27,11 @@ from tidelog.language.terms import Program
 from tidelog.maintenance.preview import Preview
 from tidelog.rdf.axioms import SAME
 from tidelog.rdf.axioms_among import axioms_among
+from tidelog.rdf.blank_node_labels import Labels
 from tidelog.rdf.datatypes import literal_facts
 from tidelog.rdf.far_triples import FarColumns, FarTriples, ListedTuples, Statements
 from tidelog.rdf.graph_change import GraphChange, ListedChange
 from tidelog.rdf.graph_update import GraphUpdate
-from tidelog.rdf.labels import Labels
 from tidelog.rdf.layouts import (
     BeyondRulesError,
     Layout,

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.backend import Flags, Given
-from tidelog.backends.local import beside, incoming
-from tidelog.backends.local.bits.way import Way, computing
+from tidelog.backends.local import incoming, passing_transaction
+from tidelog.backends.local.bits.rows_or_bits import Way, computing
 from tidelog.backends.local.fact_tables import LiveTable, LocalTable
 from tidelog.backends.local.joins import row_lookups
 from tidelog.backends.local.joins.indexes_ahead import build_indexes
@@ -211,16 +211,16 @@ class LocalBackend:
 
     def is_apart(self, relations: Set[str]) -> bool:
         """Whether a transaction over these relations could be done beside the open one."""
-        return beside.is_apart(self.store, relations)
+        return passing_transaction.is_apart(self.store, relations)
 
     @property
     def is_in_a_step(self) -> bool:
         """Whether the open transaction is in the middle of a step in which nobody can pass."""
-        return beside.is_in_a_step(self.store)
+        return passing_transaction.is_in_a_step(self.store)
 
     def can_make_way(self, relations: Set[str], kept: Set[str]) -> bool:
         """Whether the open transaction can be set aside in these relations."""
-        return beside.can_make_way(self.store, relations, kept)
+        return passing_transaction.can_make_way(self.store, relations, kept)
 
     def rebase(self) -> None:
         """From here on what is NOW counts as OLD, for an update on top."""
@@ -235,7 +235,7 @@ class LocalBackend:
         """Let another transaction be done while one is open."""
         mine, self._is_beside = (self.ask, self.ask_arriving, self._budget, self.missed), True
         try:
-            with self.store.catalogue.pause.released(), beside.beside(self.store, changed, read, kept):
+            with self.store.catalogue.pause.released(), passing_transaction.beside(self.store, changed, read, kept):
                 yield
         finally:
             self._is_beside = False

@@ -29,7 +29,7 @@ from tidelog.backends.spark.cluster.session import session
 from tidelog.backends.spark.comparing import compared
 from tidelog.backends.spark.driver.asking import answer_to
 from tidelog.backends.spark.driver.capacity import Capacity
-from tidelog.backends.spark.driver.orders import looked_up
+from tidelog.backends.spark.driver.looked_up_columns import looked_up
 from tidelog.backends.spark.files.saving import SavedFiles
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.shared_frames import FarFacts
@@ -38,8 +38,8 @@ from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import release
 from tidelog.backends.spark.large.fact_frames import CommittedFacts, FewFacts, ManyFacts, matching
 from tidelog.backends.spark.large.working import Lease
+from tidelog.backends.spark.large_deletions import Portions, many_facts
 from tidelog.backends.spark.onlooker import Onlooker
-from tidelog.backends.spark.portions import Portions, many_facts
 from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.encoding import as_declared

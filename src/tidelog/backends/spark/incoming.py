@@ -92,7 +92,7 @@ class Incoming:
 
         An update that has more facts than there were before is a load: its facts are in files already, where bulk work
         reads them, and the driver would have to learn all their texts. Facts that are looked for are mostly to be
-        deleted, and others go with each of them: more than two portions go in portions (backends/spark/portions.py).
+        deleted, and others go with each of them: more than two portions go in portions (large_deletions.py).
         """
         capacity = self._store.capacity
         if rows > self._store.committed.facts:

@@ -17,8 +17,8 @@ import numpy as np
 from tidelog.backends.local.kernels import hashing
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
+from tidelog.backends.local.relations.growth import grown
 from tidelog.backends.local.relations.parts import link_rows
-from tidelog.backends.local.relations.room import grown
 from tidelog.backends.local.relations.steps import full, never, ranges
 
 _LINKED = 1 << 13

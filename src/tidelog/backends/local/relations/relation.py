@@ -24,7 +24,7 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ranges as shares
 from tidelog.backends.local.relations import new_rows, parts, relation_kernels, row_table, steps
 from tidelog.backends.local.relations.arrays import Arrays
-from tidelog.backends.local.relations.room import LEAST_ROWS
+from tidelog.backends.local.relations.growth import LEAST_ROWS
 from tidelog.backends.local.relations.steps import joined, never, pieces, ranges
 from tidelog.backends.local.relations.tidying import tidied
 from tidelog.maintenance.versions import TRANSIENT
