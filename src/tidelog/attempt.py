@@ -79,7 +79,7 @@ class Arriving(Protocol):
         """Whether urgent updates went first that the attempt has not seen yet."""
 
     def overriding(self) -> Iterable[Asked]:
-        """These urgent updates: they have the last word."""
+        """These urgent updates: where they and the attempt disagree on a fact, they win."""
 
     def close(self) -> None:
         """No more can join."""

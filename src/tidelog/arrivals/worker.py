@@ -1,4 +1,4 @@
-"""The one who works on submitted updates.
+"""The thread that works on submitted updates.
 
 What      : `Worker` takes groups of updates from the line, one transaction each, in a thread that lives while there is
             work; `Running` is what one transaction asks while it runs.
@@ -148,7 +148,7 @@ class Running:
         raise TurnBackError.of("E408", "an urgent update goes first")
 
     def _end(self, urgent: Submission, outcome: Change | Exception, must_catch_up: bool) -> None:
-        """An urgent update is refused, or visible; it arrived later than this transaction, and has the last word."""
+        """An urgent update is refused, or visible. It arrived later than this transaction, so it overrides it."""
         if isinstance(outcome, Exception):
             self._line.end_first(urgent)
             urgent.future.set_exception(outcome)
@@ -174,7 +174,7 @@ class Running:
         return bool(self._passed)
 
     def overriding(self) -> list[Asked]:
-        """What they ask for, once."""
+        """What the urgent updates that have passed ask for; each is given once."""
         passed, self._passed, self._is_taking_in = self._passed, [], True
         return [one.asked for one in passed]
 

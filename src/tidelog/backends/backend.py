@@ -32,7 +32,7 @@ T = TypeVar("T")
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 """Yes or no for each fact of a table."""
 Tables: TypeAlias = dict[str, FactTable]
-"""Facts by relation, for good."""
+"""Facts by relation, in tables that later versions do not change."""
 
 
 Given = tuple[object, tuple[str, ...] | None, int | None]

@@ -21,7 +21,7 @@ _PAGE = 1 << 14
 
 
 class KeptFacts(FactTable):
-    """Facts as columns, for good; `rows` counts them where there are no columns."""
+    """Facts as columns that stay as they are; `rows` counts them where there are no columns."""
 
     def __init__(self, table: pa.Table, rows: int) -> None:
         self._arrow, self._rows = table, rows

@@ -129,7 +129,7 @@ class Trace:
     def _add_exactly(self, pieces: Sequence[Piece], numbers: Array, done: int) -> Array:
         """As `add`, where sums on the way may leave 64 bits; refused if one does in the end.
 
-        What was done up to the one that may is taken back first.
+        The first `done` rows were added already; they are taken back first.
         """
         rows = np.ascontiguousarray(np.concatenate([rows for rows, _ in pieces]), np.int32)
         weights = np.concatenate([weights for _, weights in pieces])

@@ -2,8 +2,8 @@
 
 What      : `Explicit` carries updates of explicit facts out, one or several, and knows which facts became explicit and
             which ceased to be.
-Idea      : what counts is the difference to the last version, and the last operation on a fact wins. So facts that come
-            and go in one transaction are neither.
+Idea      : what counts is the difference to the last version, and the last operation on a fact wins. So a fact that
+            comes and goes in one transaction is neither asserted nor withdrawn.
 Invariant : `asserted` and `withdrawn` are disjoint, and differ from the last version.
 Never     : no rule is looked at (transaction.py).
 """

@@ -1,11 +1,11 @@
 """Updates that join a transaction while it runs.
 
-What      : `Joining`, what a transaction is given to let further updates in; `TurnBackError`, by which it is told that
-            waiting is a waste; `go_back`, which brings a stage to its old version.
+What      : `Joining`, what a transaction is given to let further updates in; `TurnBackError`, which tells it to take
+            them in at once; `go_back`, which brings a stage to its old version.
 Idea      : an update of facts that arrives meanwhile is netted with those that run (transaction.py). At the border of a
-            stage whatever reaches no visited stage joins for nothing. An update that undoes most of what runs does not
-            wait for the border, unless the present stage has nothing to do with it: the budget raises TurnBackError,
-            and visited stages that the difference reaches run again.
+            stage an update that reaches no visited stage joins at no extra cost. An update that undoes most of what
+            runs does not wait for the border, unless the present stage has nothing to do with it: the budget raises
+            TurnBackError, and visited stages that the difference reaches run again.
 Source    : Illich, Glimm 2023, Algorithm 1, line 3: a new update is looked at before every computation.
 Invariant : joining later or earlier, or not at all, leads to the same facts.
 Departures: the paper cancels single operations; here explicit facts are netted, and a stage is kept or run again as a

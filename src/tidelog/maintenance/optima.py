@@ -72,7 +72,7 @@ class Optima(Strategy):
             )
 
     def _start_over(self, task: Task[F]) -> tuple[F, F]:
-        """From nothing but explicit facts on: these, and what follows from them in one round."""
+        """Keep only the explicit facts of the stage; they, and what follows from them in one round."""
         store, relations = task.store, task.stage.relations
         store.mark(store.select(relations, NOW), remove=Mark.NOW)
         explicit = store.select(relations, View(Mark.EXPLICIT))

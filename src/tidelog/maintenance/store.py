@@ -54,11 +54,11 @@ class Passing:
     """What a fact gets when it is found."""
     add: Mark
     remove: Mark
-    """What it gets and loses when it begins to drive."""
+    """The marks that a fact gets and loses when it begins to drive."""
     after: Mark
-    """What it loses when it has driven."""
+    """The marks that a fact loses when it has driven."""
     numbers: tuple[int, int, int, int] = field(init=False, repr=False, compare=False)
-    """The four as plain numbers, because every call of a store asks."""
+    """The four fields as plain numbers, because every call of a store reads them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "numbers", (int(self.found), int(self.add), int(self.remove), int(self.after)))

@@ -120,7 +120,7 @@ class Stage:
 
     @cached_property
     def name(self) -> str:
-        """The component in the user's words, for messages: its relations; of a stage of ours the relation it serves."""
+        """The component in the user's words, for messages: its relations; of a hidden stage the relation it serves."""
         visible = [relation for relation in self.relations if not is_hidden(relation)]
         if visible:
             return ", ".join(sorted(visible))
@@ -137,7 +137,7 @@ def _link(group: GroupRule) -> LoweredRule:
 
 
 def is_hidden(relation: str) -> bool:
-    """Whether a relation is one of ours."""
+    """Whether a relation is hidden: made by lowering, and never seen by users."""
     return relation.startswith("@")
 
 

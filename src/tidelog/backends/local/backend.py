@@ -329,7 +329,7 @@ class LocalBackend:
         return table.to_arrow(), explicit
 
     def freeze(self, relation: str, facts: LocalFacts) -> FactTable:
-        """Facts of one relation, for good."""
+        """Facts of one relation, in a table that later versions do not change."""
         found = self.store.relations[relation]
         rows = facts.parts.get(relation, np.empty(0, np.int32))
         return LocalTable(found.frozen(rows), found.arity, self.store.dictionary)

@@ -347,7 +347,7 @@ class SparkBackend:
         return self._near.snapshot(relation)
 
     def freeze(self, relation: str, facts: Facts) -> FactTable:
-        """Facts of one relation, for good."""
+        """Facts of one relation, in a table that later versions do not change."""
         if isinstance(facts, SparkFacts) and relation in facts.large:
             large = facts.large[relation]
             working = large.working

@@ -62,7 +62,7 @@ class Incoming:
         self._jobs, self._store = jobs, store
 
     def arrived(self, sources: Mapping[str, Source], *, are_looked_for: bool = False) -> dict[str, Arrived]:
-        """The facts of all DataFrames: new ones, or ones that are looked for among those that there are."""
+        """The facts of all DataFrames: to be stored or, with `are_looked_for`, to be looked up."""
         if not sources:
             return {}
         shared = {name: one.frame for name, one in sources.items() if self._stays_shared(name, one)}

@@ -165,12 +165,12 @@ class Relation(Arrays):
         return found[:hits]
 
     def place(self, table: Array, marks: Mark) -> None:
-        """Store facts of the last version that were elsewhere; those that are here already stay as they are."""
+        """Store facts of the last version that were elsewhere; facts that are stored here already do not change."""
         with self.latch:
             self.count_alive(len(self.store(table, _ABSENT, marks)))
 
     def count_alive(self, more: int) -> None:
-        """Facts of the last version have come from elsewhere, or were none."""
+        """Add to the number of facts of the last version: some came from elsewhere, or turned out not to be facts."""
         self._counters[relation_kernels.ALIVE] += more
 
     def restrict(self, chosen: Array, view: View, add: Mark = NO_MARKS) -> Array:
