@@ -22,8 +22,8 @@ from tidelog.analysis.program_check import check
 from tidelog.analysis.spelling import unknown_relation
 from tidelog.arrivals.submitting import Submitting
 from tidelog.arrivals.worker import Running
+from tidelog.asking.at_a_glance import AtAGlance
 from tidelog.asking.notices import Notices
-from tidelog.asking.pictures import AtAGlance
 from tidelog.attempt import Asked, Attempt
 from tidelog.backends.backend import Backend, asked_beside, facts_of, refuse_stored
 from tidelog.backends.choice import backend_from_now_on, backend_named

@@ -46,7 +46,7 @@ def read(spark, tmp_path):
 
 
 def test_csv_with_every_kind_of_bad_line(read, tmp_path):
-    """Quotes, separators and empty fields are read as files.py reads them; two equal bad lines are two rejects."""
+    """Quotes, separators and empty fields are read as in changes/files.py; two equal bad lines are two rejects."""
     file = tmp_path / "a file;--.csv"
     good = ["name,n,x", "ann,1,0.5", '"b ""q"", c",2,1e3']
     bad = ["short,1", "ann,one,2", "ann,one,2", ",3,4", "", '"open,1,2', "ann,9223372036854775808,1", "ann,1,nan"]

@@ -131,7 +131,7 @@ class Rule:
 
     @property
     def as_written(self) -> Rule:
-        """The user's rule: this one, or the one that it was made of."""
+        """The rule that the user wrote: this one, unless inline relations were replaced in it."""
         return self if self.written is None else self.written
 
 

@@ -2,8 +2,8 @@
 
 What      : `violations` turns the differences between a materialisation and its recomputation into problems.
 Idea      : a few facts of each relation show what is wrong; all of them would drown it.
-Invariant : no difference, no problem. Only relations of the user are named: facts of ours are counted, by the relation
-            that they serve.
+Invariant : no difference, no problem. Only relations of the user are named: facts of hidden relations are counted, by
+            the relation that they serve.
 Never     : nothing is recomputed here (a backend does that).
 """
 

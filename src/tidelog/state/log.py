@@ -17,7 +17,7 @@ Never     : no update is applied and no rule evaluated here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from os import PathLike
@@ -336,15 +336,9 @@ def _rows(entry: Entry) -> Iterator[pa.Table]:
     )
     for tables, sign, explicit in parts:
         for relation, table in tables.items():
-            for facts in _pieces(table) if len(table) else ():
+            for facts in table.pieces(_AT_ONCE) if len(table) else ():
                 count = facts.num_rows if facts.num_columns else len(table)
                 yield to_rows(relation, facts, entry.version, sign, explicit, count)
-
-
-def _pieces(table: FactTable) -> Iterable[pa.Table]:
-    """Facts as Arrow tables, in pieces if the table can be cut."""
-    cut = getattr(table, "pieces", None)
-    return [table.to_arrow()] if cut is None else cut(_AT_ONCE)
 
 
 def _first_and_last(batch: int | range | None) -> Batches:

@@ -30,13 +30,13 @@ from pyspark.sql import functions as F  # noqa: N812
 from tidelog.backends.spark.bulk import sizes as bulk_sizes
 from tidelog.backends.spark.bulk.placement import Delivery, number_of, shard_of, targets_column
 from tidelog.backends.spark.bulk.plan import BulkPlan, Sizes, plan
+from tidelog.backends.spark.bulk.result_files import Target
+from tidelog.backends.spark.bulk.result_files import Work as WorkOfTasks
+from tidelog.backends.spark.bulk.rules_without_recursion import is_straight
 from tidelog.backends.spark.bulk.shard_files import ShardFiles
 from tidelog.backends.spark.bulk.shard_rules import IdRules, over_ids
 from tidelog.backends.spark.bulk.shard_tasks import Report, Work, read_reports, rule_keys
 from tidelog.backends.spark.bulk.split import in_steps, is_step
-from tidelog.backends.spark.bulk.straight import is_straight
-from tidelog.backends.spark.bulk.target import Target
-from tidelog.backends.spark.bulk.target import Work as WorkOfTasks
 from tidelog.backends.spark.cluster import frames, table_files
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
