@@ -80,14 +80,14 @@ def test_csv_without_types_columns_by_number_and_filters(read, tmp_path):
 
 
 def test_json_lines_keep_kinds_apart(read, tmp_path):
-    """`"1"` is no number and `1` is no symbol; nulls, lists, missing and doubled names are rejects."""
+    """`"1"` is no number and `1` is no symbol; nulls, lists, doubled names, surrogates are rejects."""
     good = ['{"a": "x", "b": 1}', '{"b": 2, "a": "1"}', '["y", 3]']
     kinds = ['{"a": 1, "b": 1}', '{"a": "x", "b": "1"}', '{"a": null, "b": 1}', '{"a": "x", "b": 1.0}']
-    shapes = ['{"a": "x"}', '{"a": "x", "b": 1, "b": 2}', '{"a": [1], "b": 1}', '{"a": ']
+    shapes = ['{"a": "x"}', '{"a": "x", "b": 1, "b": 2}', '{"a": [1], "b": 1}', '{"a": ', '{"a": "\\ud800", "b": 1}']
     (tmp_path / "p.jsonl").write_text("\n".join([*good, *kinds, *shapes]) + "\n\n")
     facts, _, rejects = read(FactSource("p", "jsonl", str(tmp_path / "p.jsonl")), ".decl p(a: symbol, b: number)")
     assert facts == [("1", 2), ("x", 1), ("y", 3)]
-    assert [line for line, _, _ in rejects] == [4, 5, 6, 7, 8, 9, 10, 11]
+    assert [line for line, _, _ in rejects] == [4, 5, 6, 7, 8, 9, 10, 11, 12]
     source = FactSource(
         "p", "jsonl", str(tmp_path / "p.jsonl"), columns=("b",), where=(Filter("a", "=", "1"),), types=("number",)
     )
