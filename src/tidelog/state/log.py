@@ -147,9 +147,9 @@ class StateLog:
                 return self._save(snapshot, journal, (last.first_batch, last.batch), last.source)
             journal.saved(last.commit, last.id, last.facts)
             return last
-        if batch is not None and self.has_batch(batch, source):
+        if first is not None and self.has_batch(first, source):  # and so is every batch of a range before the last one
             raise StateError.of(
-                "E609", f"batch {batch} of {source} is part of the state already", remedy="ask has_batch before"
+                "E609", f"batch {first} of {source} is part of the state already", remedy="ask has_batch before"
             )
         return self._save(snapshot, journal, (first, batch), source)
 

@@ -11,6 +11,7 @@ Never     : no fact is looked at (rows.py, fold.py), and no decision what to wri
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -332,6 +333,7 @@ def _row_groups(chunks: Iterable[pa.Table], most: int) -> Iterator[pa.Table]:
 @contextmanager
 def reading(directory: Path) -> Iterator[None]:
     """What goes wrong with reading means that the state is damaged."""
+    _refuse_if_forked(directory)
     try:
         yield
     except (OSError, pa.ArrowException, DeltaError, ValueError, KeyError) as error:
@@ -341,6 +343,7 @@ def reading(directory: Path) -> Iterator[None]:
 @contextmanager
 def writing(directory: Path) -> Iterator[None]:
     """What goes wrong with writing leaves the state as it was."""
+    _refuse_if_forked(directory)
     try:
         yield
     except (OSError, pa.ArrowException, DeltaError, ValueError) as error:
@@ -350,6 +353,21 @@ def writing(directory: Path) -> Iterator[None]:
             f"{directory} cannot be written: {_first_line(error)}",
             remedy="look after the disk; the state is as it was, and saving again is safe",
         ) from error
+
+
+def _refuse_if_forked(directory: Path) -> None:
+    """The threads of delta-rs do not come along to a forked process, where any call of it would end in a panic."""
+    if _PROCESSES and os.getpid() not in _PROCESSES:
+        raise StateError.of(
+            "E618",
+            f"{directory} cannot be used here: this process was forked from one that had used a state",
+            remedy="start processes by spawn, or fork before a state is used",
+        )
+    _PROCESSES.add(os.getpid())
+
+
+_PROCESSES: set[int] = set()
+"""The process that uses states; a forked one finds its parent here."""
 
 
 def _first_line(error: Exception) -> str:
