@@ -144,9 +144,8 @@ def test_arithmetic_on_other_values_than_small_integers_is_left_to_another_path(
 
 def test_a_smaller_size_for_small_relations_is_not_enlarged():
     """Who lowers `small` saves memory; few shards read relations up to eight times as large, and so they did then."""
-    assert [BulkOptions().small_stored(shards) for shards in (1, 2, 8, 20)] == [40_000_000, 20_000_000] + [
-        5_000_000
-    ] * 2
+    found = [BulkOptions().small_stored(shards) for shards in (1, 2, 8, 20)]
+    assert found == [40_000_000, 20_000_000, 5_000_000, 5_000_000]
     assert BulkOptions(small=1000).small_stored(2) == 1000
     assert BulkOptions(small=6_000_000).small_stored(2) == 24_000_000
 
