@@ -40,7 +40,7 @@ KeyError: 'x'
 CUT = """An error occurred while calling o176.getResult.
 : org.apache.spark.SparkException: Exception thrown in awaitResult:
 Caused by: org.apache.spark.SparkException: [FAILED_READ_FILE.NO_HINT] Encountered error while reading file \
-file:///data/y%201.parquet.  SQLSTATE: KD001
+hdfs://host/data/y%201.parquet.  SQLSTATE: KD001
 Caused by: java.io.EOFException: Read past End of File
 """
 OURS = """
@@ -69,7 +69,7 @@ tidelog.errors.PipelineError: E710  a file is gone
             "[DATA_SOURCE_NOT_FOUND] Failed to find x.",
         ),
         (TASK, "checksum error: /data/x.parquet is not as it was written"),
-        (CUT, "file:///data/y%201.parquet: Read past End of File"),
+        (CUT, "hdfs://host/data/y%201.parquet: Read past End of File"),
         (CHAINED, "KeyError: 'x'"),
         ("", ""),
         ("\n\n", ""),
