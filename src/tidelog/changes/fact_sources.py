@@ -192,9 +192,15 @@ def _from_arrays(arrays: Iterable[Any], relation: str, ask: Ask) -> tuple[Column
 def _from_array(array: Any, name: str, ask: Ask) -> Column:  # noqa: ANN401
     """A column whose values have one type, as far as its library knows."""
     from_pandas = not isinstance(array, np.ndarray)
+    if not from_pandas and array.dtype.kind == "U":  # Arrow ends each text at its first NUL
+        return from_values(array.tolist(), name)
     try:
         return normalise_column(pa.array(array, from_pandas=from_pandas), name)
-    except (pa.ArrowException, TypeError):  # of a layout or type that Arrow does not take: other byte orders, complex
+    except (
+        pa.ArrowException,
+        TypeError,
+        UnicodeError,
+    ):  # of a layout or type that Arrow does not take: other byte orders, complex
         return _one_by_one(array, name, ask)
 
 
