@@ -25,7 +25,7 @@ from tidelog.changes.strategy_choice import StrategyChoice
 from tidelog.language.lexemes import spell_name
 from tidelog.language.printer import print_fact
 from tidelog.language.terms import Value
-from tidelog.language.values import fact_identity
+from tidelog.language.values import fact_identity, is_among
 
 _SHOWN = 5
 
@@ -58,7 +58,7 @@ class ListedFacts:
         return iter(self._facts.values())
 
     def __contains__(self, values: object) -> bool:
-        return isinstance(values, tuple | list) and fact_identity(values) in self._facts
+        return is_among(values, self._facts)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ListedFacts) and self._facts.keys() == other._facts.keys()
