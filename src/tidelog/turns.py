@@ -51,7 +51,7 @@ class Turns:
                 remedy="a watcher or a callback may read; let it hand updates to another thread, or apply them later",
             )
         with self._lock:
-            self._refuse_if_closed()
+            self.refuse_if_closed()
             self._is_taken = True
             try:
                 self._mend()
@@ -105,7 +105,7 @@ class Turns:
 
         Where that `is_dear`, it is asked only while somebody else has a turn.
         """
-        self._refuse_if_closed()
+        self.refuse_if_closed()
         if self.is_mine:  # a watcher asks: nothing is decided yet
             return ask()
         for _ in range(_TRIES if self._is_taken or not is_dear else 0):
@@ -115,15 +115,15 @@ class Turns:
             try:
                 answer = beside()
             except Exception:
-                self._refuse_if_closed()
+                self.refuse_if_closed()
                 if self._has_moved_since(settled):
                     continue
                 raise
             if not self._has_moved_since(settled):
-                self._refuse_if_closed()
+                self.refuse_if_closed()
                 return answer
         with self._lock:
-            self._refuse_if_closed()
+            self.refuse_if_closed()
             self._is_taken = True  # another reader need not wait for this one
             try:
                 self._mend()
@@ -145,11 +145,17 @@ class Turns:
         return bool(self._lock._is_owned())  # type: ignore[attr-defined]
 
     @property
+    def is_closed(self) -> bool:
+        """Whether the last work was done, or is being done."""
+        return self._is_closed
+
+    @property
     def is_busy(self) -> bool:
         """Whether somebody has a turn, or a transaction was left open."""
         return self._is_open or self._is_taken
 
-    def _refuse_if_closed(self) -> None:
+    def refuse_if_closed(self) -> None:
+        """Raise E815 or E819 if nothing can be asked here any more."""
         if self._is_closed:
             raise UsageError.of("E815", "the engine is closed", remedy="open its saved state, or make another one")
         if self._is_orphan:
