@@ -47,7 +47,7 @@ from tidelog.maintenance.rule_book import RuleBook, written_facts
 from tidelog.planning.lowered import is_hidden
 from tidelog.provenance.before import Before
 from tidelog.state.journal import Journals
-from tidelog.turns import Turns
+from tidelog.turns import NotCopied, Turns
 
 if TYPE_CHECKING:
     from tidelog.asking.answer import Answer
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Engine(Submitting, AtAGlance, Foretelling):
+class Engine(Submitting, AtAGlance, Foretelling, NotCopied):
     """A program and its materialisation, kept true."""
 
     def __init__(

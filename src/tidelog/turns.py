@@ -18,12 +18,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, Never, TypeVar
 from weakref import WeakSet
 
 from tidelog.errors import TidelogError, UsageError
 
 T = TypeVar("T")
+
+
+class NotCopied:
+    """What has turns: a copy of it would share facts with it, and each would be wrong about the other's versions."""
+
+    def __reduce_ex__(self, protocol: object) -> Never:
+        del protocol
+        raise UsageError.of(
+            "E822",
+            f"{type(self).__name__} cannot be copied or pickled",
+            remedy="save it and use Engine.open; threads of one process share it as it is",
+        )
+
+
 _TRIES = 3
 """How often a reader begins again because a version came in between, before it waits for its turn."""
 

@@ -94,6 +94,10 @@ class FactTables(Mapping[str, FactTable]):
     def __repr__(self) -> str:
         return "{" + ", ".join(f"{relation!r}: {len(table)} facts" for relation, table in self._tables.items()) + "}"
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies and pickles hold the facts as Python tuples: a backend's tables need its constants."""
+        return type(self), ({relation: ListedFacts(table) for relation, table in self._tables.items()},)
+
     @property
     def total(self) -> int:
         """How many facts there are in all relations."""

@@ -69,6 +69,10 @@ class Update:
         inserted, deleted = asked_facts(insert, "insert"), asked_facts(delete, "delete")
         return cls(_tables(inserted, known), _tables(deleted, known), add_rules or "", removed)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies and pickles hold the same columns; a read-only mapping cannot be pickled."""
+        return type(self), (dict(self.insert), dict(self.delete), self.add_rules, self.remove_rules)
+
     @property
     def is_empty(self) -> bool:
         """Whether it asks for nothing."""
