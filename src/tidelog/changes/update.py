@@ -29,6 +29,7 @@ from tidelog.changes.columns import Columns, plain
 from tidelog.changes.declared import asked_fact
 from tidelog.changes.fact_sources import to_table
 from tidelog.changes.names import asked_facts
+from tidelog.changes.opening import opened_plainly
 from tidelog.changes.strict_json import RepeatedKeyError, read_json
 from tidelog.errors import Place, Problem, ProgramError, UpdateError, UsageError, expect
 from tidelog.language.parser import parse
@@ -84,20 +85,23 @@ def read_updates(source: str | Path | IO[bytes]) -> Iterator[Update]:
 
     The source is a file, a FIFO, or anything open that gives lines, such as standard input.
     """
+    return (update for _, update in numbered_updates(source))
+
+
+def numbered_updates(source: str | Path | IO[bytes]) -> Iterator[tuple[int, Update]]:
+    """As `read_updates`, each with the number of its line."""
     if not isinstance(source, str | Path):
         expect(source, Iterable, "the source of updates", "a path, or an open file")
         yield from _updates_of(source, getattr(source, "name", "<updates>"))
         return
-    if not Path(source).exists() or Path(source).is_dir():
-        raise UpdateError.of("E307", f"{source} does not exist", remedy="give a file with one update a line")
-    with Path(source).open("rb") as file:
+    with opened_plainly(Path(source), "give a file with one update a line") as file:
         yield from _updates_of(file, str(source))
 
 
-def _updates_of(lines: Iterable[bytes], source: str) -> Iterator[Update]:
+def _updates_of(lines: Iterable[bytes], source: str) -> Iterator[tuple[int, Update]]:
     for number, line in enumerate(lines, 1):
         if line.strip(b" \t\r\n"):
-            yield read_update(line, source, number)
+            yield number, read_update(line, source, number)
 
 
 def read_update(line: str | bytes, source: str = "<update>", number: int = 1) -> Update:
