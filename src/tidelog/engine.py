@@ -129,7 +129,12 @@ class Engine(Submitting, AtAGlance, Foretelling, NotCopied):
 
     def __getitem__(self, relation: str) -> Relation:
         arity = self._known_arity(relation)
-        return Relation(relation, arity, self._book.columns(relation, arity), lambda: self._table(relation))
+
+        def columns() -> tuple[str, ...]:
+            now = None if self._turns.is_closed else self._arity(relation)
+            return self._book.columns(relation, arity if now is None else now)
+
+        return Relation(relation, columns, lambda: self._table(relation))
 
     def __contains__(self, relation: object) -> bool:
         return isinstance(relation, str) and self._arity(relation) is not None
