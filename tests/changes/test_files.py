@@ -242,3 +242,35 @@ def test_a_file_name_that_is_none_is_told(tmp_path):
     with pytest.raises(UpdateError, match="E307"):
         list(tl.read_updates(tmp_path / ("n" * 300)))
     assert read_facts(tmp_path / ("n" * 300), {"p": None}) == {}
+
+
+@pytest.mark.parametrize("ending", [".csv", ".facts", ".csv.gz"])
+def test_whole_numbers_beyond_64_bits_are_not_rounded(tmp_path, ending):
+    """Two card numbers became one float, and every other number of their column a float, without a word."""
+    path = tmp_path / f"p{ending}"
+    lines = b"1\n\n89014103211118510720\n89014103211118510721\n"
+    path.write_bytes(gzip.compress(lines) if ending.endswith(".gz") else lines)
+    with pytest.raises(UpdateError) as caught:
+        read_file(path, "p")
+    [problem] = caught.value.problems
+    assert (problem.code, problem.place.line) == ("E304", 3)
+    assert "89014103211118510720" in problem.sentence
+    assert "symbol" in problem.remedy
+    assert {("89014103211118510720",), ("89014103211118510721",)} < set(read_file(path, "p", ["symbol"]))
+    assert next(iter(read_file(path, "p", ["float"]))) == (1.0,)
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        ("1\n2.5\n9223372036854775807\n", [1.0, 2.5, 9.223372036854775807e18]),
+        ("1\n1e300\n-7\n", [1.0, 1e300, -7.0]),
+        ("abc\n89014103211118510720\n", ["abc", "89014103211118510720"]),
+        ("-9223372036854775808\n9223372036854775807\n", [-(2**63), 2**63 - 1]),
+        ("89014103211118510720.5\n", [8.901410321111851e19]),
+    ],
+)
+def test_other_columns_are_what_they_look_like(tmp_path, lines, wanted):
+    """Floats among whole numbers of 64 bits, texts among digits: as ever."""
+    (tmp_path / "p.csv").write_text(lines)
+    assert identities(read_file(tmp_path / "p.csv", "p")) == identities((value,) for value in wanted)

@@ -252,7 +252,7 @@ def _pulled(facts: Iterator[Any], ask: Ask) -> Iterator[list[Any]]:
             more = list(islice(facts, min(step, _PART - len(part))))
             if not more:
                 break
-            part += more
+            part = part + more if part else more
             if monotonic() - began < _WHILE:
                 step = min(2 * step, _PART)
             else:
