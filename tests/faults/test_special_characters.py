@@ -19,10 +19,10 @@ import tidelog as tl
 from tests.faults.special import NAMES, RELATIONS, SPECIAL, shown_safely
 from tests.pipeline.places import Place, facts, summed
 from tidelog.changes.files import read_facts, write_facts
-from tidelog.changes.folders import folder_name
 from tidelog.changes.update import Update, read_updates, write_updates
 from tidelog.cli import main
 from tidelog.language.terms import Atom, Constant, Declaration, Program, Rule, Variable
+from tidelog.pipeline.out.folders import folder_name
 from tidelog.state.log import StateLog
 from tidelog.state.reading import read_state, read_versions
 

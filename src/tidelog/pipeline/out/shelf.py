@@ -24,7 +24,7 @@ from typing import Any
 from urllib.parse import unquote
 from uuid import uuid4
 
-from tidelog.changes.folders import OWN
+from tidelog.pipeline.out.folders import OWN
 
 MANIFEST = f"{OWN}.jsonl"
 """Readers of tables pass over names that begin with an underscore."""

@@ -28,12 +28,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from tidelog.backends.spark.cluster.failures import cause
-from tidelog.changes.folders import folder_in_bytes, folder_name
 from tidelog.changes.term_arrays import is_term_type
 from tidelog.errors import PipelineError
 from tidelog.language.printer import print_fact
 from tidelog.pipeline.kept import Kept
 from tidelog.pipeline.out.feed import spelled
+from tidelog.pipeline.out.folders import folder_in_bytes, folder_name
 from tidelog.pipeline.out.missing_table import lacks_table
 from tidelog.pipeline.out.shelf import Shelf, local_folder
 from tidelog.pipeline.out.triple_frames import frame_of

@@ -21,9 +21,9 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from tidelog.changes.folders import LONGEST, folder_name
 from tidelog.errors import PipelineError, Place, Problem
 from tidelog.observe.logs import log
+from tidelog.pipeline.out.folders import LONGEST, folder_name
 from tidelog.pipeline.out.shelf import Shelf, local_folder
 from tidelog.pipeline.settings.config import LINE_FORMATS, FactSource
 from tidelog.pipeline.sources.records import HEADER

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.changes.folders import LONGEST, folder_in_bytes, folder_name
 from tidelog.errors import PipelineError
+from tidelog.pipeline.out.folders import LONGEST, folder_in_bytes, folder_name
 from tidelog.pipeline.out.shelf import MANIFEST, Shelf, local_folder
 from tidelog.pipeline.out.sinks import shelf_of
 
