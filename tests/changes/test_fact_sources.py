@@ -316,3 +316,15 @@ def test_masked_texts_of_numpy_are_missing():
     """A masked value is no text, whatever lies under the mask."""
     with pytest.raises(UpdateError, match="E302"):
         to_table(np.ma.array([["a"], ["b"]], mask=[[0], [1]]), "p", 1)
+
+
+def test_a_declaration_asks_of_what_is_inserted_there():
+    """What the page on the language says: a relation without a declaration takes every type, and passes it on."""
+    open_ = tl.Engine(".decl p(x: number)\np(x) :- q(x).")
+    open_.apply(insert={"q": [("a",)]})
+    assert list(open_["p"]) == [("a",)]
+    with pytest.raises(tl.ProgramError, match="E203"):
+        tl.Engine('.decl p(x: number)\np(x) :- q(x). q("a").')
+    held = tl.Engine(".decl p(x: number)\n.decl q(x: number)\np(x) :- q(x).")
+    with pytest.raises(UpdateError, match="E306"):
+        held.apply(insert={"q": [("a",)]})

@@ -1,7 +1,7 @@
 """Names as folders of sinks.
 
-What      : `folder_name` and `folder_in_bytes`, as they are everywhere (changes/folders.py), and how our own names begin,
-            which no folder of a relation does.
+What      : `folder_name` and `folder_in_bytes`, as they are everywhere (changes/folders.py), and `OWN`, with which the
+            names of our own folders begin.
 Never     : nothing is looked up or written here.
 """
 
