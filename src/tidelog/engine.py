@@ -17,37 +17,37 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from tidelog.analysis import arities
-from tidelog.analysis.impact import came_and_went, impact
+from tidelog.analysis.impact import came_and_went
 from tidelog.analysis.program_check import check
 from tidelog.analysis.spelling import unknown_relation
 from tidelog.arrivals.submitting import Submitting
 from tidelog.arrivals.worker import Running
 from tidelog.asking.at_a_glance import AtAGlance
+from tidelog.asking.foretelling import Foretelling
 from tidelog.asking.notices import Notices
 from tidelog.attempt import Asked, Attempt
 from tidelog.backends.backend import Backend, asked_beside, facts_of, refuse_stored
 from tidelog.backends.choice import backend_from_now_on, backend_named
 from tidelog.changes.change import Change, FactTable
-from tidelog.changes.names import check_names
+from tidelog.changes.names import asked_facts, check_names
 from tidelog.changes.relation import Relation
 from tidelog.changes.update import Update
 from tidelog.errors import BudgetError, LawError, expect
 from tidelog.foresight import Foresight
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_rule
-from tidelog.language.read import in_own_words, read_rules
-from tidelog.language.terms import NO_RULES, Program, Value
+from tidelog.language.read import asked_rules
+from tidelog.language.terms import Program, Value
 from tidelog.limits import Budget, Limits
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.law import violations
 from tidelog.maintenance.missing_values import SKIP, Missing, check_choice
-from tidelog.maintenance.preview import Preview, preview
 from tidelog.maintenance.registry import strategy as strategy_named
 from tidelog.maintenance.rule_book import RuleBook, written_facts
 from tidelog.planning.lowered import is_hidden
 from tidelog.provenance.before import Before
 from tidelog.state.journal import Journals
-from tidelog.turns import Turns
+from tidelog.turns import NotCopied, Turns
 
 if TYPE_CHECKING:
     from tidelog.asking.answer import Answer
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Engine(Submitting, AtAGlance):
+class Engine(Submitting, AtAGlance, Foretelling, NotCopied):
     """A program and its materialisation, kept true."""
 
     def __init__(
@@ -80,7 +80,8 @@ class Engine(Submitting, AtAGlance):
         self._strategy = strategy_named(strategy)
         self._backend = backend_named(backend, spark, threads)
         self._spark, self._may_move = spark, backend == "auto"
-        self.limits, self._arithmetic, self._missing = limits or Limits(), check_choice(arithmetic), Missing()
+        self.limits = Limits() if limits is None else limits
+        self._arithmetic, self._missing = check_choice(arithmetic), Missing()
         self.watcher: Callable[[int], None] | None = None
         directives = program.declarations, program.inputs, program.outputs
         self._book = RuleBook(Program((), (), *directives), checked=checked)
@@ -105,16 +106,14 @@ class Engine(Submitting, AtAGlance):
         Rules to add may be in another dialect; a rule is removed by its name or by any text that means it. It is
         `submit(...).result()` with a version of its own; updates that were submitted before come first.
         """
-        texts = (remove_rules,) if isinstance(remove_rules, str) else remove_rules
-        removed = tuple([in_own_words(text, dialect) for text in texts])
-        added = read_rules(add_rules, dialect) if isinstance(add_rules, str) else add_rules or NO_RULES
-
+        insert, delete = asked_facts(insert, "insert"), asked_facts(delete, "delete")
+        added, removed = asked_rules(add_rules, remove_rules, dialect)
         if self._worker.is_busy and not self._turns.is_mine:
-            return self._in_line(insert or {}, delete or {}, added, removed)
+            return self._in_line(insert, delete, added, removed)
 
         def work() -> Change:
             program, inline = self._book.changed(added, removed), written_facts(added)
-            return self._transact(insert or {}, delete or {}, program, inline)
+            return self._transact(insert, delete, program, inline)
 
         return self._turns.take(work)
 
@@ -126,18 +125,16 @@ class Engine(Submitting, AtAGlance):
             passes_on, look = self._strategy.passes_on, self._foresight.look
             self._take(lambda: look(upcoming, self._backend, self._book, Budget(self.limits), passes_on=passes_on))
 
-    def preview(self, add_rules: str | Program | None = None, remove_rules: Sequence[str] = ()) -> Preview:
-        """Which relations a rule change would touch, and about at what cost, without doing it."""
-        removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
-        added = add_rules if isinstance(add_rules, Program) else parse(add_rules or "")
-        schedules = self._book.schedule, RuleBook.of(check(self._book.changed(added, removed))).schedule
-        return preview(impact(self.program, added.rules, removed), *schedules, self._backend.store)
-
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def __getitem__(self, relation: str) -> Relation:
         arity = self._known_arity(relation)
-        return Relation(relation, arity, self._book.columns(relation, arity), lambda: self._table(relation))
+
+        def columns() -> tuple[str, ...]:
+            now = None if self._turns.is_closed else self._arity(relation)
+            return self._book.columns(relation, arity if now is None else now)
+
+        return Relation(relation, columns, lambda: self._table(relation))
 
     def __contains__(self, relation: object) -> bool:
         return isinstance(relation, str) and self._arity(relation) is not None
@@ -218,31 +215,26 @@ class Engine(Submitting, AtAGlance):
 
     def explain(self, relation: str, fact: Sequence[Value]) -> Proof:
         """Why a fact is there: a shallowest proof, to be printed or walked; E808 if the fact is not there."""
-        from tidelog.asking.reasons import proof_of
+        from tidelog.asking.reasons import asked_values, proof_of
 
-        asked = relation, self._known_arity(relation), tuple(fact)
+        asked = relation, self._known_arity(relation), asked_values(fact)
         return self._read(lambda backend: proof_of(*asked, self._book.rules, backend))
 
     def explain_absence(self, relation: str, fact: Sequence[Value]) -> Absence:
         """Why a fact is not there: for each rule that could derive it, the literal that fails first; E808 if it is."""
-        from tidelog.asking.reasons import absence_of
+        from tidelog.asking.reasons import absence_of, asked_values
 
-        asked = relation, self._known_arity(relation), tuple(fact)
+        asked = relation, self._known_arity(relation), asked_values(fact)
         return self._read(lambda backend: absence_of(*asked, self._book.rules, backend))
 
     def explain_change(self, change: Change, relation: str, fact: Sequence[Value]) -> Cause:
         """Why a fact came or went with the last change: the proof that it got or lost, down to what the update did."""
-        from tidelog.asking.reasons import cause_of
+        from tidelog.asking.reasons import asked_values, cause_of
 
         self._turns.settle()
-        asked = relation, tuple(fact)
+        expect(change, Change, "the change", "a Change")
+        asked = relation, asked_values(fact)
         return self._read(lambda b: cause_of(asked, change, self.version, self._before, self._book.rules, b))
-
-    def plan(self, rule: str) -> str:
-        """How a rule, by name or text, is evaluated: what drives it, what is joined in which order, by which index."""
-        from tidelog.asking.plans import plan
-
-        return plan(rule, self.program, self._backend.store)
 
     def prepare(self) -> None:
         """Build now the indexes that the first small deletion after a load would wait for; they take memory."""

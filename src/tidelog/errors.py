@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from types import UnionType
 from typing import Self
 
 from tidelog.visible import visible
@@ -96,6 +97,9 @@ class TidelogError(Exception):
         self.problems = found
         super().__init__("\n".join(str(problem) for problem in found))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.problems,), self.__dict__
+
     @property
     def code(self) -> str:
         """The stable code of the first problem."""
@@ -113,6 +117,9 @@ class TidelogWarning(UserWarning):
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         super().__init__(str(problem))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.problem,), self.__dict__
 
     @property
     def code(self) -> str:
@@ -148,7 +155,7 @@ class UsageError(TidelogError):
     """The interface is used wrongly: unknown relation, rule, strategy or option (E8xx)."""
 
 
-def expect(value: object, kinds: type | tuple[type, ...], what: str, wanted: str) -> None:
+def expect(value: object, kinds: type | UnionType | tuple[type, ...], what: str, wanted: str) -> None:
     """Refuse an argument of another type than those asked for."""
     if not isinstance(value, kinds):
         raise UsageError.of("E816", f"{what} is {wanted}, not {type(value).__name__}", remedy=f"give {wanted}")

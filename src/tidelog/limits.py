@@ -60,6 +60,10 @@ class Budget:
         ask_arrivals: Callable[[], None] | None = None,
     ) -> None:
         """`ask_arrivals` is asked whenever time is: it raises if the run has to make way for another."""
+        if limits is not None:
+            expect(limits, Limits, "the budget", "Limits(...)")
+        if watcher is not None:
+            expect(watcher, Callable, "the watcher", "a function of the number of facts")  # type: ignore[arg-type]
         self.limits = limits or Limits()
         self.watcher, self._ask_arrivals = watcher, ask_arrivals
         self.rounds = 0

@@ -19,12 +19,26 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, Never, TypeVar
 from weakref import WeakSet
 
 from tidelog.errors import TidelogError, UsageError
 
 T = TypeVar("T")
+
+
+class NotCopied:
+    """What has turns: a copy of it would share facts with it, and each would be wrong about the other's versions."""
+
+    def __reduce_ex__(self, protocol: object) -> Never:
+        del protocol
+        raise UsageError.of(
+            "E822",
+            f"{type(self).__name__} cannot be copied or pickled",
+            remedy="save it and use Engine.open; threads of one process share it as it is",
+        )
+
+
 _TRIES = 3
 """How often a reader begins again because a version came in between, before it waits for its turn."""
 
@@ -52,7 +66,7 @@ class Turns:
                 remedy="a watcher or a callback may read; let it hand updates to another thread, or apply them later",
             )
         with self._lock:
-            self._refuse_if_closed()
+            self.refuse_if_closed()
             self._is_taken = True
             try:
                 self._mend()
@@ -106,7 +120,7 @@ class Turns:
 
         Where that `is_dear`, it is asked only while somebody else has a turn.
         """
-        self._refuse_if_closed()
+        self.refuse_if_closed()
         if self.is_mine:  # a watcher asks: nothing is decided yet
             return ask()
         for _ in range(_TRIES if self._is_taken or not is_dear else 0):
@@ -116,15 +130,15 @@ class Turns:
             try:
                 answer = beside()
             except Exception:
-                self._refuse_if_closed()
+                self.refuse_if_closed()
                 if self._has_moved_since(settled):
                     continue
                 raise
             if not self._has_moved_since(settled):
-                self._refuse_if_closed()
+                self.refuse_if_closed()
                 return answer
         with self._lock:
-            self._refuse_if_closed()
+            self.refuse_if_closed()
             self._is_taken = True  # another reader need not wait for this one
             try:
                 self._mend()
@@ -146,11 +160,17 @@ class Turns:
         return bool(self._lock._is_owned())  # type: ignore[attr-defined]
 
     @property
+    def is_closed(self) -> bool:
+        """Whether the last work was done, or is being done."""
+        return self._is_closed
+
+    @property
     def is_busy(self) -> bool:
         """Whether somebody has a turn, or a transaction was left open."""
         return self._is_open or self._is_taken
 
-    def _refuse_if_closed(self) -> None:
+    def refuse_if_closed(self) -> None:
+        """Raise E815 or E819 if nothing can be asked here any more."""
         if self._is_closed:
             raise UsageError.of("E815", "the engine is closed", remedy="open its saved state, or make another one")
         if self._is_orphan:

@@ -54,6 +54,14 @@ def test_inference(text, expected):
         (".decl q(x: bool)\np(n) :- n = sum x : { q(x) }.", "variable x is a bool but sum needs a number or float"),
         (".decl p(x: unsigned)\np(-1).", "-1 is negative but column 1 of p is unsigned"),
         (
+            ".decl p(x: unsigned)\np(z) :- q(_), z = -1.",
+            "variable z is -1, which is negative but column 1 of p is unsigned",
+        ),
+        (
+            ".decl p(x: unsigned)\nr(z) :- p(z), -7 = z.",
+            "variable z is -7, which is negative but column 1 of p is unsigned",
+        ),
+        (
             ".decl q(x: number)\n.decl p(x: symbol)\np(x) :- q(x).",
             "variable x is a number but column 1 of p needs a symbol",
         ),

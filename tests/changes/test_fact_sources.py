@@ -290,3 +290,41 @@ def test_lone_surrogates_are_refused():
     """Strings that no encoding can hold would break every file later."""
     with pytest.raises(UpdateError, match="row 2"):
         from_values(["a", "\ud800"])
+
+
+@pytest.mark.parametrize("kind", ["U", ">U3", "T"])
+def test_numpy_texts_are_whole(kind):
+    """Arrow's conversion of NumPy's texts ended each at its first NUL: "a\0b" and "a\0c" became one fact, "a"."""
+    dtype = np.dtypes.StringDType() if kind == "T" else kind
+    texts = np.array([["a\0b"], ["a\0c"], ["\0b"], [""]], dtype)
+    assert list(to_table(texts, "p", 1)) == [("a\0b",), ("a\0c",), ("\0b",), ("",)]
+    engine = tl.Engine("q(x) :- p(x).")
+    engine.apply(insert={"p": texts})
+    assert set(engine.apply(delete={"p": texts[:2]}).deleted["q"]) == {("a\0b",), ("a\0c",)}
+
+
+@pytest.mark.parametrize("rows", [1, 5000])
+def test_numpy_texts_that_are_no_unicode_are_refused(rows):
+    """A lone surrogate in a matrix was a raw UnicodeDecodeError."""
+    array = np.array([["a"]] * (rows - 1) + [["\ud800"]])
+    with pytest.raises(UpdateError, match=f"column 1 of p, row {rows}: the string is not valid Unicode") as caught:
+        to_table(array, "p", 1)
+    assert caught.value.code == "E304"
+
+
+def test_masked_texts_of_numpy_are_missing():
+    """A masked value is no text, whatever lies under the mask."""
+    with pytest.raises(UpdateError, match="E302"):
+        to_table(np.ma.array([["a"], ["b"]], mask=[[0], [1]]), "p", 1)
+
+
+def test_a_declaration_asks_of_what_is_inserted_there():
+    """What the page on the language says: a relation without a declaration takes every type, and passes it on."""
+    open_ = tl.Engine(".decl p(x: number)\np(x) :- q(x).")
+    open_.apply(insert={"q": [("a",)]})
+    assert list(open_["p"]) == [("a",)]
+    with pytest.raises(tl.ProgramError, match="E203"):
+        tl.Engine('.decl p(x: number)\np(x) :- q(x). q("a").')
+    held = tl.Engine(".decl p(x: number)\n.decl q(x: number)\np(x) :- q(x).")
+    with pytest.raises(UpdateError, match="E306"):
+        held.apply(insert={"q": [("a",)]})

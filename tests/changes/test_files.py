@@ -1,10 +1,15 @@
 """Facts in files: types by declaration or by looks, everything that is written reads back, bad lines are named."""
 
+import bz2
+import gzip
+import lzma
+
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tidelog as tl
 from tidelog.changes.fact_sources import to_table
 from tidelog.changes.files import find_file, read_facts, read_file, write_facts, write_file
 from tidelog.errors import UpdateError
@@ -192,3 +197,80 @@ def test_other_delimiters(tmp_path):
     """A delimiter given by hand reads any ending."""
     (tmp_path / "p.txt").write_text("a|1\nb|2\n")
     assert list(read_file(tmp_path / "p.txt", "p", delimiter="|")) == [("a", 1), ("b", 2)]
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".xz", ".zst", ".lz4"])
+@pytest.mark.parametrize("form", [".csv", ".facts", ".jsonl"])
+@pytest.mark.parametrize("damage", ["cut", "other"])
+def test_a_damaged_packed_file_is_refused(tmp_path, ending, form, damage):
+    """Of .bz2 and .zst it was a raw OSError, on the command line a fault of ours."""
+    lines = "".join(f"[{number}, 1]\n" if form == ".jsonl" else f"{number},1\n" for number in range(20_000)).encode()
+    path = tmp_path / f"p{form}{ending}"
+    if ending in (".zst", ".lz4"):
+        with pa.CompressedOutputStream(str(path), {".zst": "zstd", ".lz4": "lz4"}[ending]) as stream:
+            stream.write(lines)
+    else:
+        path.write_bytes({".gz": gzip, ".bz2": bz2, ".xz": lzma}[ending].compress(lines))
+    read_file(path, "p")
+    data = path.read_bytes()
+    path.write_bytes({"cut": data[: len(data) // 2], "other": lines}[damage])
+    with pytest.raises(UpdateError) as caught:
+        read_file(path, "p")
+    assert caught.value.code == "E306"
+    assert path.name in str(caught.value)
+
+
+@pytest.mark.parametrize("ending", [".csv.zst", ".csv.bz2"])
+def test_a_packed_file_with_a_bad_line_names_the_line(tmp_path, ending):
+    """It is not said to be damaged: it can be unpacked, and what is wrong is the text in it."""
+    path = tmp_path / f"p{ending}"
+    if ending == ".csv.zst":
+        with pa.CompressedOutputStream(str(path), "zstd") as stream:
+            stream.write(b"1,2\n3\n")
+    else:
+        path.write_bytes(bz2.compress(b"1,2\n3\n"))
+    with pytest.raises(UpdateError, match=r"E306.*the line has 1"):
+        read_file(path, "p")
+
+
+def test_a_file_name_that_is_none_is_told(tmp_path):
+    """Names that the system does not take were raw errors; a folder was said not to exist."""
+    for name, reason in (("n" * 300, "too long"), ("a\0b", "null"), ("", "is a folder"), ("nowhere", "does not exist")):
+        with pytest.raises(UpdateError, match=reason) as caught:
+            read_file(tmp_path / name, "p")
+        assert caught.value.code == "E307"
+    with pytest.raises(UpdateError, match="E307"):
+        list(tl.read_updates(tmp_path / ("n" * 300)))
+    assert read_facts(tmp_path / ("n" * 300), {"p": None}) == {}
+
+
+@pytest.mark.parametrize("ending", [".csv", ".facts", ".csv.gz"])
+def test_whole_numbers_beyond_64_bits_are_not_rounded(tmp_path, ending):
+    """Two card numbers became one float, and every other number of their column a float, without a word."""
+    path = tmp_path / f"p{ending}"
+    lines = b"1\n\n89014103211118510720\n89014103211118510721\n"
+    path.write_bytes(gzip.compress(lines) if ending.endswith(".gz") else lines)
+    with pytest.raises(UpdateError) as caught:
+        read_file(path, "p")
+    [problem] = caught.value.problems
+    assert (problem.code, problem.place.line) == ("E304", 3)
+    assert "89014103211118510720" in problem.sentence
+    assert "symbol" in problem.remedy
+    assert {("89014103211118510720",), ("89014103211118510721",)} < set(read_file(path, "p", ["symbol"]))
+    assert next(iter(read_file(path, "p", ["float"]))) == (1.0,)
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted"),
+    [
+        ("1\n2.5\n9223372036854775807\n", [1.0, 2.5, 9.223372036854775807e18]),
+        ("1\n1e300\n-7\n", [1.0, 1e300, -7.0]),
+        ("abc\n89014103211118510720\n", ["abc", "89014103211118510720"]),
+        ("-9223372036854775808\n9223372036854775807\n", [-(2**63), 2**63 - 1]),
+        ("89014103211118510720.5\n", [8.901410321111851e19]),
+    ],
+)
+def test_other_columns_are_what_they_look_like(tmp_path, lines, wanted):
+    """Floats among whole numbers of 64 bits, texts among digits: as ever."""
+    (tmp_path / "p.csv").write_text(lines)
+    assert identities(read_file(tmp_path / "p.csv", "p")) == identities((value,) for value in wanted)

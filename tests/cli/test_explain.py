@@ -37,3 +37,17 @@ def test_a_fact_that_is_not_there(folder, capsys):
     shown = capsys.readouterr()
     assert "E808" in shown.err
     assert shown.out == ""
+
+
+def test_an_absence_has_lines(folder, capsys):
+    """The end of each line was printed as a backslash and an n: everything stood in one line."""
+    assert run(folder, 'path("d", "a")') == 1
+    shown = capsys.readouterr().err
+    assert "\\n" not in shown
+    assert len(shown.splitlines()) > 2
+
+
+def test_a_number_of_proofs_is_none_below_zero(folder, capsys):
+    """It was a fault of ours."""
+    assert run(folder, 'path("a", x)', "--most", "-1") == 1
+    assert "E801" in capsys.readouterr().err

@@ -119,3 +119,42 @@ def test_a_bad_line_stops_after_the_good_ones(folder, capsys):
     shown = capsys.readouterr()
     assert len(shown.out.splitlines()) == 2
     assert "updates.jsonl:2:" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("update", "code"),
+    [
+        ('{"insert": [["edge", 3]]}', "E301"),
+        ('{"remove_rules": ["nobody"]}', "E803"),
+        ('{"insert": [["@edge", 3]]}', "E805"),
+        ('{"add_rules": "z(q) :- edge(x, _)."}', "E202"),
+    ],
+)
+def test_an_update_that_is_refused_has_a_line(folder, capsys, update, code):
+    """What is found out only when an update is applied named neither file nor line; the place in a rule is kept."""
+    (folder / "updates.jsonl").write_text(f"{UPDATES[0]}\n\n{update}\n{UPDATES[1]}\n")
+    assert run(folder, "--json") == 1
+    shown = capsys.readouterr()
+    assert len(shown.out.splitlines()) == 2
+    assert code in shown.err
+    assert "updates.jsonl:3:1" in shown.err
+
+
+def test_budgets_are_told_with_the_line(folder, capsys):
+    """Which of many updates was too much."""
+    (folder / "updates.jsonl").write_text(f'{{"insert": []}}\n{UPDATES[0]}\n')
+    assert run(folder, "--limit-facts", "5") == 1
+    assert "updates.jsonl:2:1  E401" in capsys.readouterr().err
+
+
+def test_what_is_no_file_of_updates_is_told(folder, capsys):
+    """A folder was said not to exist; a name that is too long, or with a NUL, was a fault of ours."""
+    for name, reason in (
+        (str(folder), "is a folder"),
+        (str(folder / "nowhere"), "does not exist"),
+        (str(folder / ("n" * 300)), "cannot be read: File name too long"),
+        ("a\0b", "cannot be read: embedded null byte"),
+    ):
+        assert main(["maintain", str(folder / "p.dl"), "--updates", name]) == 1
+        shown = capsys.readouterr().err
+        assert ("E307" in shown, reason in shown) == (True, True), shown

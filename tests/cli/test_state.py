@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tidelog import Engine
+from tidelog import Engine, StateError
 from tidelog.cli import main
 
 
@@ -102,3 +102,30 @@ def test_a_wrong_directory_is_explained(tmp_path, capsys):
     assert main(["state", str(tmp_path / "none")]) == 1
     assert capsys.readouterr().err.startswith("E601")
     assert not (tmp_path / "none").exists()
+
+
+def test_relations_that_no_file_can_have_the_name_of_are_taken_out(tmp_path, capsys):
+    """One relation called `..` prevented every export, in every format; the others keep their names."""
+    engine = Engine()
+    names = ["edge", "..", "a/b", "n" * 250, "%2E%2E", "a\0b"]
+    engine.apply(insert={name: [(number,)] for number, name in enumerate(names)})
+    engine.save(tmp_path / "state")
+    out = tmp_path / "out"
+    assert main(["state", str(tmp_path / "state"), "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "6 facts" in shown
+    assert "a/b: a%2Fb.jsonl" in shown.replace("`", "")
+    found = {path.name: path.read_text() for path in out.glob("*.jsonl")}
+    assert len(found) == len(names)
+    assert (found["edge.jsonl"], found["%2E%2E.jsonl"], found["a%2Fb.jsonl"]) == ("[0]\n", "[1]\n", "[2]\n")
+    assert sorted(found.values()) == [f"[{number}]\n" for number in range(len(names))]
+    assert all(path.parent == out for path in out.iterdir())
+
+
+@pytest.mark.parametrize("name", ["n" * 300, "a\0b", "\ud800"], ids=["long", "NUL", "surrogate"])
+def test_a_state_where_no_directory_can_be_is_refused(tmp_path, name, capsys):
+    """Each was a fault of ours: OSError, ValueError, UnicodeEncodeError."""
+    assert main(["state", f"{tmp_path}/{name}"]) == 1
+    assert capsys.readouterr().err.startswith("E616")
+    with pytest.raises(StateError, match="E616"):
+        Engine().save(f"{tmp_path}/{name}")

@@ -18,6 +18,7 @@ import pytest
 
 import tidelog as tl
 from tidelog import engine as engine_module
+from tidelog.changes import fact_sources
 from tidelog.limits import Budget
 
 MEGABYTE = 1 << 20
@@ -108,3 +109,64 @@ def test_many_rows_in_parts_are_what_they_are_at_once() -> None:
     for bad, words in (((1,), "in row 140001"), ((None, "x"), "row 140001")):
         with pytest.raises(tl.UpdateError, match=words):
             engine.apply(insert={"p": [*rows[:140_000], bad]})
+
+
+def seen(rows: int, text: str) -> pa.Array:
+    """Views of one text."""
+    views = np.zeros((rows, 4), np.int32)
+    views[:, 0] = len(text)
+    views[:, 1] = np.frombuffer(text[:4].encode(), np.int32)
+    buffers = [None, pa.py_buffer(views), pa.py_buffer(text.encode())]
+    return pa.Array.from_buffers(pa.string_view(), rows, buffers)
+
+
+SHORT_BUT_LARGE = {
+    "runs of a number": lambda: pa.RunEndEncodedArray.from_arrays(pa.array([6_000_000], pa.int32()), pa.array([7])),
+    "runs of a text": lambda: pa.RunEndEncodedArray.from_arrays(
+        pa.array([9, 99], pa.int32()), pa.array(["", LONG[:MEGABYTE]])
+    ),
+    "a dictionary with a null": lambda: pa.DictionaryArray.from_arrays(
+        pa.array([0] * 99), pa.array([LONG[:MEGABYTE], None])
+    ),
+    "views of a text": lambda: seen(99, LONG[:MEGABYTE]),
+    "bools": lambda: pa.array(np.ones(6_000_000, np.bool_)),
+}
+
+
+@pytest.mark.parametrize("made", SHORT_BUT_LARGE.values(), ids=SHORT_BUT_LARGE.keys())
+def test_arrow_is_weighed_as_what_it_means(made) -> None:
+    """60 million rows in 12 bytes passed a budget of 10 MB, took 815, and were committed."""
+    engine = tl.Engine(limits=tl.Limits(bytes=20 * MEGABYTE))
+    for table in (pa.table({"x": made()}), pa.table({"x": made()}).to_reader()):
+        with pytest.raises(tl.BudgetError, match="E404"):
+            engine.apply(insert={"p": table})
+    engine.apply(insert={"p": pa.table({"x": made()[:5]})})
+    assert len(engine["p"]) == 1
+
+
+def test_runs_and_views_within_the_budget_are_taken() -> None:
+    """They are not refused for what they could be: slices and short texts count as they are."""
+    engine = tl.Engine(limits=tl.Limits(bytes=20 * MEGABYTE))
+    runs = pa.RunEndEncodedArray.from_arrays(pa.array([1000, 2_000_000_000], pa.int32()), pa.array(["a", "b"]))
+    engine.apply(insert={"p": pa.table({"x": runs[990:1010]})})
+    engine.apply(insert={"p": pa.table({"x": pa.array(["c", "d"] * 100, pa.string_view())})})
+    assert sorted(engine["p"]) == [("a",), ("b",), ("c",), ("d",)]
+
+
+def test_a_slow_source_is_ended_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Time was asked once in 65,536 rows: a source of 10 ms a row ran for 11 minutes."""
+    now, given = [0.0], [0]
+
+    def slowly() -> Iterator[tuple[int]]:
+        for number in count():
+            now[0] += 0.01
+            given[0] += 1
+            yield (number,)
+
+    monkeypatch.setattr(engine_module, "Budget", partial(Budget, clock=lambda: now[0]))
+    monkeypatch.setattr(fact_sources, "monotonic", lambda: now[0])
+    engine = tl.Engine(limits=tl.Limits(seconds=0.5))
+    with pytest.raises(tl.BudgetError, match="E403"):
+        engine.apply(insert={"p": slowly()})
+    assert given[0] < 80
+    assert engine.version == 0

@@ -221,3 +221,23 @@ def test_errors_of_evaluation_name_the_rule_and_its_place() -> None:
     place = raised.value.problems[0].place
     assert place is not None
     assert (raised.value.code, place.line) == ("E506", 3)
+
+
+def test_a_relation_in_hand_follows_a_change_of_columns() -> None:
+    """Its columns were those of the day it was asked for: Arrow and pandas then had no rows, HTML too few headings."""
+    engine = tl.Engine()
+    engine.apply(insert={"p": [(1,)]})
+    held = engine["p"]
+    engine.apply(delete={"p": [(1,)]})
+    assert (held.to_arrow().num_rows, held.arity) == (0, 1)
+    engine.apply(insert={"p": [(1, "a"), (2, "b")]})
+    assert (held.arity, held.columns, len(held)) == (2, ("c1", "c2"), 2)
+    assert held.to_arrow().to_pylist() == [{"c1": 1, "c2": "a"}, {"c1": 2, "c2": "b"}]
+    assert held.to_pandas().shape == (2, 2)
+    assert held._repr_html_().count("<th>") == 2
+    assert repr(held) == "<p(c1, c2): 2 facts>"
+    engine.apply(delete={"p": [(1, "a"), (2, "b")]}, insert={"q": [()]})
+    engine.apply(insert={"p": [()]})
+    assert (held.columns, held.to_arrow().num_rows, list(held)) == ((), 1, [()])
+    engine.close()
+    assert held.columns == ("c1",)

@@ -2,6 +2,7 @@
 
 import gzip
 import shutil
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -205,3 +206,15 @@ def test_what_cannot_be_read_is_said_in_one_line(read, tmp_path):
             read(source)
         assert caught.value.code == code
         assert len(str(caught.value).splitlines()) <= 3
+
+
+def test_whole_numbers_beyond_64_bits_are_not_rounded(read, tmp_path):
+    """Two card numbers became one float, and `1` in their column 1.0; with a type they are what it says."""
+    (tmp_path / "card.csv").write_text("1,a\n89014103211118510720,b\n89014103211118510721,c\n")
+    source = FactSource("card", "csv", str(tmp_path / "card.csv"))
+    with pytest.raises(PipelineError, match=r"E727.*89014103211118510720") as caught:
+        read(source)
+    assert "symbol" in str(caught.value)
+    facts, _, rejects = read(replace(source, types=("symbol", "symbol")))
+    assert (len(facts), rejects) == (3, [])
+    assert len(read(replace(source, types=("float", "symbol")))[0]) == 3

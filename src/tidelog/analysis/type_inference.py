@@ -9,7 +9,7 @@ Never     : no wording of contradictions (types.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from tidelog.analysis.arities import arities
 from tidelog.analysis.open_columns import Column, declared_open, filled, open_columns, open_variables
@@ -51,6 +51,7 @@ class TypeInference:
         self._variables: dict[str, int] = {}
         self._calls: dict[int, int] = {}
         self._open_here: set[str] = set()
+        self._negatives: dict[str, Constant] = {}
         self._place: Place | None = None
         for declaration in program.declarations:
             for index, (_, type_) in enumerate(declaration.columns):
@@ -98,6 +99,7 @@ class TypeInference:
 
     def _rule(self, rule: Rule) -> None:
         self._variables, self._calls = {}, {}
+        self._negatives = dict(_negatives(rule))
         self._open_here = open_variables(rule, self._open)
         self._place = rule.place
         for literal in rule.body:
@@ -105,7 +107,7 @@ class TypeInference:
         self._atom(rule.head)
 
     def _fact(self, fact: Fact) -> None:
-        self._place = fact.place
+        self._place, self._negatives = fact.place, {}
         for index, constant in enumerate(fact.values):
             if type(constant.value) is int and self._declared.get((fact.relation, index)) == "float":
                 continue  # taken as the float that it is equal to, as every fact is
@@ -136,8 +138,10 @@ class TypeInference:
         if column not in self._columns:
             self._columns[column] = self.unification.node()
         self.unification.unify(node, self._columns[column], _subject(term), _name(column), term.place or self._place)
-        if self._declared.get(column) == "unsigned" and isinstance(term, Constant) and _is_negative(term):
-            sentence = f"{print_term(term)} is negative but {_name(column)} is unsigned"
+        value = self._negatives.get(term.name, term) if isinstance(term, Variable) else term
+        if self._declared.get(column) == "unsigned" and isinstance(value, Constant) and _is_negative(value):
+            said = print_term(value) if value is term else f"{_subject(term)} is {print_term(value)}, which"
+            sentence = f"{said} is negative but {_name(column)} is unsigned"
             place = term.place or self._place
             self.declaration_problems.append(Problem("E203", sentence, place, "declare the column as number"))
 
@@ -255,6 +259,17 @@ def _subject(term: Term) -> str:
     if isinstance(term, Variable):
         return "_" if term.is_anonymous else f"variable {term.name}"
     return print_term(term)
+
+
+def _negatives(rule: Rule) -> Iterator[tuple[str, Constant]]:
+    """The variables that a rule makes equal to a negative constant."""
+    for literal in rule.body:
+        match literal:
+            case (
+                Comparison(op="=", left=Variable(name=name), right=Constant() as constant)
+                | Comparison(op="=", left=Constant() as constant, right=Variable(name=name))
+            ) if _is_negative(constant):
+                yield name, constant
 
 
 def _is_negative(constant: Constant) -> bool:

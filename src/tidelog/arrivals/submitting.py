@@ -20,12 +20,13 @@ from tidelog.arrivals.worker import Hall, Running, Tell, Worker
 from tidelog.attempt import Asked
 from tidelog.backends.backend import Backend
 from tidelog.changes.change import Change
+from tidelog.changes.names import asked_facts
 from tidelog.changes.stream import Next, Source, look_ahead
 from tidelog.changes.update import Update
-from tidelog.errors import TidelogError, UsageError
+from tidelog.errors import TidelogError, UsageError, expect
 from tidelog.foresight import Foresight
-from tidelog.language.read import in_own_words, read_rules
-from tidelog.language.terms import Program
+from tidelog.language.read import asked_rules, read_rules
+from tidelog.language.terms import NO_RULES, Program
 from tidelog.limits import Limits
 from tidelog.maintenance.joining import Progress
 from tidelog.maintenance.missing_values import REFUSE
@@ -67,13 +68,18 @@ class Submitting:
         may share a version (`change.updates`). An `urgent` one goes before all others that wait or run. The result is
         that of applying all in order of arrival. An update that cannot be right is refused here, at once.
         """
-        if update is not None:
-            submission = self._submission(update, urgent=urgent)
+        wanted, gone = asked_facts(insert, "insert"), asked_facts(delete, "delete")
+        added, removed = asked_rules(add_rules, remove_rules, dialect)
+        if update is None:
+            submission = submitted(wanted, gone, added, removed, self._expected(), urgent=urgent)
+        elif wanted or gone or removed or added != NO_RULES:
+            raise UsageError.of(
+                "E816",
+                "an update is submitted as an object and as arguments",
+                remedy="give the arguments to Update.of, or submit twice",
+            )
         else:
-            texts = (remove_rules,) if isinstance(remove_rules, str) else remove_rules
-            removed = tuple(in_own_words(text, dialect) for text in texts)
-            added = read_rules(add_rules, dialect) if isinstance(add_rules, str) else add_rules or Program()
-            submission = submitted(insert or {}, delete or {}, added, removed, self._expected(), urgent=urgent)
+            submission = self._submission(update, urgent=urgent)
         self._hand_over(submission)
         return submission.future
 
@@ -134,6 +140,7 @@ class Submitting:
 
     def apply_update(self, update: Update) -> Change:
         """Apply an update object, as read from a file or a stream."""
+        expect(update, Update, "an update", "an Update (Update.of)")
         return self.apply(update.insert, update.delete, update.add_rules, update.remove_rules)
 
     # -- for the engine --------------------------------------------------------------------------------------------
@@ -186,6 +193,7 @@ class Submitting:
             raise
 
     def _submission(self, update: Update, *, urgent: bool = False) -> Submission:
+        expect(update, Update, "an update", "an Update (Update.of), or arguments by name")
         added, book = read_rules(update.add_rules, "tidelog"), self._expected()
         return submitted(update.insert, update.delete, added, update.remove_rules, book, urgent=urgent)
 

@@ -12,6 +12,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from tidelog.errors import UsageError
+
 if TYPE_CHECKING:
     from tidelog.changes.change import WithoutValue
     from tidelog.changes.relation import Relation
@@ -23,6 +25,10 @@ class AtAGlance:
 
     def __repr__(self) -> str:
         engine: Any = self
+        try:
+            engine._turns.refuse_if_closed()
+        except UsageError as error:
+            return f"<Engine version {engine.version}: {error.problems[0].sentence}>"
         facts = sum(map(self.size, engine.relations))
         counts = f"{len(engine.rules)} rules, {len(engine.relations)} relations, {facts:,} facts"
         return f"<Engine version {engine.version}: {counts}; {engine.backend}, {engine.strategy}>"
@@ -45,6 +51,8 @@ class AtAGlance:
         from tidelog.changes.tables import html_table
 
         engine: Any = self
+        if engine._turns.is_closed:
+            return f"<p><b>{escape(repr(self))}</b></p>"
         relations: list[Relation] = [engine[name] for name in engine.relations]
         rows = [(relation.name, relation.arity, self.size(relation.name)) for relation in relations]
         table = html_table(("relation", "columns", "facts"), rows, len(rows), 100)

@@ -22,7 +22,7 @@ from tidelog.analysis.program_check import check
 from tidelog.analysis.safety import unsafe_variables
 from tidelog.analysis.storable_names import QUESTION
 from tidelog.changes.columns import plain
-from tidelog.errors import Place, Problem, ProgramError
+from tidelog.errors import Place, Problem, ProgramError, expect
 from tidelog.language.parser import parse_body
 from tidelog.language.term_reductions import FRESH
 from tidelog.language.terms import (
@@ -78,6 +78,7 @@ class Question:
 
 def read_question(text: str, parameters: Mapping[str, object] | None = None) -> Question:
     """The question that a text means; a ProgramError with every problem if it means none."""
+    expect(parameters, Mapping | None, "what parameters holds", 'a mapping from names to values: {"from": "a"}')
     given = {name: plain(value, f"the parameter ${name}") for name, value in (parameters or {}).items()}
     bodies = parse_body(text, given)
     _check_parameters(text, given)

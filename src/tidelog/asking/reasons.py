@@ -10,11 +10,13 @@ Codes: E808 the fact is not there, or is there; E809 the change is not the last 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 
 from tidelog.backends.backend import Backend
 from tidelog.changes.change import Change
-from tidelog.errors import UsageError
+from tidelog.changes.columns import plain
+from tidelog.errors import UsageError, expect
 from tidelog.language.printer import print_fact
 from tidelog.language.terms import Rule, Value
 from tidelog.provenance.absence import Absence, absence
@@ -46,6 +48,13 @@ def absence_of(
         sentence = f"{print_fact(relation, fact)} is in the materialisation"
         raise UsageError.of("E808", sentence, remedy="ask why: engine.explain")
     return absence((relation, fact), rules, StoredFacts(backend))
+
+
+def asked_values(fact: object) -> tuple[Value, ...]:
+    """The values of the fact that is asked about; what no fact can hold is refused."""
+    expect(fact, Iterable, "the fact", "a tuple of values")
+    values = tuple(cast(Iterable[object], fact))
+    return tuple(plain(value, f"value {number} of the fact") for number, value in enumerate(values, 1))
 
 
 def _check_columns(relation: str, arity: int, fact: tuple[Value, ...]) -> None:

@@ -25,7 +25,7 @@ from tidelog.changes.strategy_choice import StrategyChoice
 from tidelog.language.lexemes import spell_name
 from tidelog.language.printer import print_fact
 from tidelog.language.terms import Value
-from tidelog.language.values import fact_identity
+from tidelog.language.values import fact_identity, is_among
 
 _SHOWN = 5
 
@@ -71,7 +71,7 @@ class ListedFacts(FactTable):
         return iter(self._facts.values())
 
     def __contains__(self, values: object) -> bool:
-        return isinstance(values, tuple | list) and fact_identity(values) in self._facts
+        return is_among(values, self._facts)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ListedFacts) and self._facts.keys() == other._facts.keys()
@@ -106,6 +106,10 @@ class FactTables(Mapping[str, FactTable]):
 
     def __repr__(self) -> str:
         return "{" + ", ".join(f"{relation!r}: {len(table)} facts" for relation, table in self._tables.items()) + "}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies and pickles hold the facts as Python tuples: a backend's tables need its constants."""
+        return type(self), ({relation: ListedFacts(table) for relation, table in self._tables.items()},)
 
     @property
     def total(self) -> int:

@@ -4,10 +4,12 @@ What      : read and write Souffle's `.facts` (tabs, no quotes, no header), `.ts
             needed, so that every string can be written).
 Idea      : Arrow splits and converts; Python looks at single lines only after Arrow has refused the file, to say where.
 Invariant : text has no types, so they come from the declaration; a column without one holds integers if all its values
-            are, else floats if all are, else strings. What is written reads back alike under its declared types.
+            are, else floats if all are, else strings; where floats would round whole numbers beyond 64 bits, which are
+            more likely names than amounts, the user has to say which it is. What is written reads back alike under its
+            declared types.
 Never     : no guessing of dates, booleans or missing values, as an empty field is the empty string.
 
-Codes: E306 a line that does not fit, E308 a value that the format cannot hold.
+Codes: E304 a whole number beyond 64 bits, E306 a line that does not fit, E308 a value that the format cannot hold.
 """
 
 from __future__ import annotations
@@ -37,6 +39,7 @@ _TYPES = {
     "symbol": pa.large_string(),
 }
 _SHOWN = 200
+_EITHER = "declare the column symbol to keep its digits, or float for the nearest floats"
 
 
 def _text(text: str) -> pa.Scalar:
@@ -68,7 +71,11 @@ def read_delimited(path: Path, relation: str, types: Sequence[str] | None, layou
     columns = []
     for number, (column, kind) in enumerate(zip(table.columns, declared), 1):
         try:
-            columns.append(normalise_column(_typed(column, kind), column_name(relation, number)))
+            typed = _typed(column, kind)
+            if kind not in _TYPES and pa.types.is_floating(typed.type) and (found := _beyond(column)) is not None:
+                sentence = f"{column_name(relation, number)}: the whole number {column[found]} is beyond 64 bits"
+                raise _refused(path, sentence, _line_of(path, layout, found, width), _EITHER, "E304")
+            columns.append(normalise_column(typed, column_name(relation, number)))
         except pa.ArrowInvalid as error:
             bad = _first_bad(column, _TYPES[kind])
             sentence = f"{column_name(relation, number)} is a {kind}, not {column[bad].as_py()!r}"
@@ -147,6 +154,18 @@ def _typed(column: pa.ChunkedArray, kind: str) -> pa.ChunkedArray:
     return column
 
 
+def _beyond(column: pa.ChunkedArray) -> int | None:
+    """The position of the first whole number that no 64 bits hold, among texts that are all numbers."""
+    is_whole = pc.match_substring_regex(column, r"^[+-]?\d+$").combine_chunks()
+    places = pc.indices_nonzero(is_whole)
+    numbers = pa.chunked_array([column.combine_chunks().take(places)])
+    try:
+        pc.cast(numbers, pa.int64())
+    except pa.ArrowInvalid:
+        return int(places[_first_bad(numbers, pa.int64())].as_py())
+    return None
+
+
 def _first_bad(column: pa.ChunkedArray, target: pa.DataType) -> int:
     """The position of the first string that is no `target`, by bisection."""
     low, high = 0, len(column)
@@ -192,14 +211,14 @@ def _line_of(path: Path, layout: Layout, row: int, width: int) -> int:
     return 1
 
 
-def _refused(path: Path, sentence: str, line: int, remedy: str) -> UpdateError:
+def _refused(path: Path, sentence: str, line: int, remedy: str, code: str = "E306") -> UpdateError:
     text = None
     with opened(path) as stream:
         for number, found in enumerate(io.TextIOWrapper(stream, "utf-8", "replace"), 1):
             if number == line:
                 text = found.rstrip("\n") if len(found) <= _SHOWN else None
                 break
-    return UpdateError(Problem("E306", sentence, Place(str(path), line, 1, text), remedy))
+    return UpdateError(Problem(code, sentence, Place(str(path), line, 1, text), remedy))
 
 
 def _spelled(column: pa.ChunkedArray, layout: Layout, name: str) -> pa.ChunkedArray:

@@ -14,12 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from operator import itemgetter
+from time import monotonic
 from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from tidelog.changes.columns import Column, Columns, few_values, from_values, joined, normalise_column, unsupported
+from tidelog.changes.room import room
 from tidelog.changes.shared import SharedFacts
 from tidelog.errors import UpdateError
 
@@ -35,6 +37,8 @@ _PLAIN = frozenset(
 """The Arrow types whose values are constants as they are."""
 _PART = 1 << 16
 """How many rows are taken from a source between two questions whether to go on."""
+_WHILE = 0.02
+"""In seconds: a source that takes longer is asked for fewer rows at a time."""
 
 
 Ask: TypeAlias = Callable[[Callable[[], int]], None]
@@ -136,7 +140,7 @@ def _parts(source: Any, relation: str, arity: int | None, ask: Ask) -> Iterator[
     elif isinstance(source, np.ndarray) and source.ndim == 2:
         yield _from_arrays(source.T, relation, ask), len(source)
     elif isinstance(source, pa.Table | pa.RecordBatch):
-        ask(lambda: source.nbytes)
+        ask(lambda: sum(map(room, source.columns)))
         yield _from_arrow(source.columns, relation), source.num_rows
     elif hasattr(source, "__arrow_c_stream__"):
         yield from _from_stream(source, relation, ask)
@@ -160,7 +164,7 @@ def _from_stream(source: object, relation: str, ask: Ask) -> Iterator[_Part]:
         row = 1
         for batch in reader:
             if batch.num_rows or not batch.num_columns:
-                ask(lambda batch=batch: batch.nbytes)  # type: ignore[misc]
+                ask(lambda batch=batch: sum(map(room, batch.columns)))  # type: ignore[misc]
                 yield _from_arrow(batch.columns, relation, row), batch.num_rows
             row += batch.num_rows
         if row == 1:
@@ -192,9 +196,15 @@ def _from_arrays(arrays: Iterable[Any], relation: str, ask: Ask) -> tuple[Column
 def _from_array(array: Any, name: str, ask: Ask) -> Column:  # noqa: ANN401
     """A column whose values have one type, as far as its library knows."""
     from_pandas = not isinstance(array, np.ndarray)
+    if not from_pandas and array.dtype.kind == "U":  # Arrow ends each text at its first NUL
+        return from_values(array.tolist(), name)
     try:
         return normalise_column(pa.array(array, from_pandas=from_pandas), name)
-    except (pa.ArrowException, TypeError):  # of a layout or type that Arrow does not take: other byte orders, complex
+    except (
+        pa.ArrowException,
+        TypeError,
+        UnicodeError,
+    ):  # of a layout or type that Arrow does not take: other byte orders, complex
         return _one_by_one(array, name, ask)
 
 
@@ -223,13 +233,34 @@ def _from_rows(source: object, relation: str, arity: int | None, ask: Ask) -> It
             f"the facts of {relation} come as {type(source).__name__}",
             remedy="give a list of tuples, or a table: pandas, polars, pyarrow, DuckDB",
         )
-    facts, row = iter(source), 1
-    while part := list(islice(facts, _PART)):
+    row = 1
+    for part in _pulled(iter(source), ask):
         columns, rows = _from_tuples(part, relation, arity, row, ask)
         yield columns, rows
         arity, row = len(columns), row + rows
     if row == 1:
         yield tuple(pa.nulls(0, pa.int64()) for _ in range(arity or 0)), 0
+
+
+def _pulled(facts: Iterator[Any], ask: Ask) -> Iterator[list[Any]]:
+    """The rows of a source in parts; while it gives them slowly, time is asked every few rows."""
+    step = 1
+    while True:
+        part = list[Any]()
+        while len(part) < _PART:
+            began = monotonic()
+            more = list(islice(facts, min(step, _PART - len(part))))
+            if not more:
+                break
+            part = part + more if part else more
+            if monotonic() - began < _WHILE:
+                step = min(2 * step, _PART)
+            else:
+                step = max(step // 2, 1)
+                ask(lambda: 0)
+        if not part:
+            return
+        yield part
 
 
 def _from_tuples(part: list[Any], relation: str, arity: int | None, row: int, ask: Ask) -> _Part:

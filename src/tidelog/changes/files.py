@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,8 @@ from tidelog.changes import json_terms
 from tidelog.changes.columns import Columns, plain
 from tidelog.changes.delimited import Layout, read_delimited, write_delimited
 from tidelog.changes.fact_sources import column_name, to_table, wrong_arity
-from tidelog.changes.opening import PACKED, opened, plain_ending
+from tidelog.changes.folders import folder_name
+from tidelog.changes.opening import PACKED, is_file, no_file, opened, plain_ending
 from tidelog.changes.strict_json import read_json
 from tidelog.errors import Place, Problem, UpdateError
 
@@ -52,7 +53,7 @@ def find_file(directory: str | Path, relation: str) -> Path | None:
     _check_name(relation)
     names = [f"{relation}{ending}" for ending in ENDINGS]
     names += [f"{relation}{ending}{packing}" for ending in ENDINGS if ending != ".parquet" for packing in PACKED]
-    found = [path for path in (Path(directory) / name for name in names) if path.is_file()]
+    found = [path for path in (Path(directory) / name for name in names) if is_file(path)]
     if len(found) > 1:
         both = " and ".join(path.name for path in found)
         raise UpdateError.of("E307", f"both {both} hold facts of {relation}", remedy="leave one of them")
@@ -73,8 +74,8 @@ def read_file(
     `quoted` says whether quotes are taken off values (else by the ending: in `.csv` they are).
     """
     path = Path(path)
-    if not path.is_file():
-        raise UpdateError.of("E307", f"{path} does not exist", remedy=f"give a file with the facts of {relation}")
+    if not is_file(path):
+        raise no_file(path, f"give a file with the facts of {relation}")
     ending = plain_ending(path)
     if delimiter is not None or quoted is not None or ending in _TEXT:
         return read_delimited(path, relation, types, _layout(ending, header, delimiter, quoted))
@@ -197,9 +198,21 @@ def _write_json_lines(path: Path, table: pa.Table, rows_without_columns: int) ->
             )
 
 
+def file_names(relations: Collection[str]) -> dict[str, str]:
+    """A name for the file of each relation: its own, or another one if no file can have that."""
+    encoded = {relation: folder_name(relation, _LONGEST_NAME) for relation in relations}
+    names = {relation: relation if _can_be_file(relation) else name for relation, name in encoded.items()}
+    return names if len(set(names.values())) == len(names) else encoded
+
+
+def _can_be_file(relation: str) -> bool:
+    is_long = len(relation.encode(errors="replace")) > _LONGEST_NAME
+    return not is_long and Path(relation).name == relation and "\0" not in relation and relation not in ("", ".", "..")
+
+
 def _check_name(relation: str) -> None:
     is_long = len(relation.encode(errors="replace")) > _LONGEST_NAME
-    if is_long or Path(relation).name != relation or "\0" in relation or relation in ("", ".", ".."):
+    if not _can_be_file(relation):
         shown = repr(relation[:_LONGEST_NAME]) + ("..." if is_long else "")
         raise UpdateError.of(
             "E307", f"{shown} cannot be the name of a file", remedy="rename the relation, or give a file for it"

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tidelog.changes.change import FactTable
 from tidelog.language.terms import Value
-from tidelog.language.values import fact_identity
+from tidelog.language.values import fact_identity, is_among
 
 _PAGE = 1 << 14
 
@@ -37,7 +37,7 @@ class KeptFacts(FactTable):
             yield from zip(*(column.to_pylist() for column in self._arrow.slice(start, _PAGE).columns))
 
     def __contains__(self, values: object) -> bool:
-        return isinstance(values, tuple | list) and fact_identity(values) in self._identities
+        return is_among(values, self._identities)
 
     @cached_property
     def _identities(self) -> frozenset[object]:

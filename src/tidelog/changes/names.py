@@ -8,10 +8,18 @@ Never     : no facts, no rules.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
-from tidelog.errors import UpdateError, UsageError
+from tidelog.errors import UpdateError, UsageError, expect
 from tidelog.language.values import is_unicode
+
+
+def asked_facts(facts: Mapping[str, object] | None, word: str) -> Mapping[str, object]:
+    """What an update inserts or deletes, by relation; E816 for what is no mapping."""
+    if facts is None:
+        return {}
+    expect(facts, Mapping, f"what to {word}", 'a mapping from relations to facts: {"edge": [(1, 2)]}')
+    return facts
 
 
 def check_names(names: Iterable[object], inline: Collection[str] = ()) -> None:

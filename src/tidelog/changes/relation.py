@@ -26,11 +26,21 @@ if TYPE_CHECKING:
 class Relation:
     """The facts of one relation, explicit and derived."""
 
-    def __init__(self, name: str, arity: int, columns: tuple[str, ...], table: Callable[[], FactTable]) -> None:
+    def __init__(self, name: str, columns: Callable[[], tuple[str, ...]], table: Callable[[], FactTable]) -> None:
+        """What there is now: a relation that nothing declares may come back with another number of columns."""
         self.name = name
-        self.arity = arity
-        self.columns = columns
+        self._columns = columns
         self._table = table
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns: declared, else c1, c2, ..."""
+        return self._columns()
+
+    @property
+    def arity(self) -> int:
+        """How many columns there are."""
+        return len(self.columns)
 
     def __len__(self) -> int:
         return len(self._table())
@@ -56,8 +66,10 @@ class Relation:
 
     def to_arrow(self) -> pa.Table:
         """The facts as an Arrow table; columns have their declared names, else c1, c2, ..."""
-        table = self._table().to_arrow()
-        return table.rename_columns(list(self.columns)) if table.num_columns == self.arity else _empty(self.columns)
+        table, columns = self._table().to_arrow(), self.columns
+        if table.num_columns == len(columns):
+            return table.rename_columns(list(columns))
+        return table if table.num_rows else _empty(columns)  # an update came between the two
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The facts for whatever speaks Arrow: `pl.DataFrame(relation)`, `duckdb.sql("from relation")`."""

@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias
 
 from tidelog.beginning import begin_thread
 from tidelog.changes.update import Update
-from tidelog.errors import UpdateError, expect
+from tidelog.errors import TidelogError, UpdateError, expect
 
 Next: TypeAlias = Callable[[], Update | None]
 Source: TypeAlias = "Iterable[Update | Mapping[str, Any]] | queue.Queue[Update | Mapping[str, Any] | None]"
@@ -81,7 +81,7 @@ class _Peeked:
     """The item last looked at, as an update: made once, since its facts may come from an iterator."""
 
     def __init__(self) -> None:
-        self._held: tuple[object, Update | UpdateError] | None = None
+        self._held: tuple[object, Update | TidelogError] | None = None
 
     def look(self, item: object) -> Update | None:
         """The item as an update.
@@ -93,16 +93,16 @@ class _Peeked:
         if self._held is None or self._held[0] is not item:
             try:
                 self._held = item, _update(item)
-            except UpdateError as error:
+            except TidelogError as error:
                 self._held = item, error
         found = self._held[1]
-        return None if isinstance(found, UpdateError) else found
+        return None if isinstance(found, TidelogError) else found
 
     def take(self, item: object) -> Update | None:
         """The item as an update, which is then forgotten."""
         update = self.look(item)
         held, self._held = self._held, None
-        if update is None and held is not None and isinstance(held[1], UpdateError):
+        if update is None and held is not None and isinstance(held[1], TidelogError):
             raise held[1]
         return update
 

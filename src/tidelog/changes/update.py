@@ -28,11 +28,13 @@ from tidelog.changes import json_terms
 from tidelog.changes.columns import Columns, plain
 from tidelog.changes.declared import asked_fact
 from tidelog.changes.fact_sources import to_table
+from tidelog.changes.names import asked_facts
+from tidelog.changes.opening import opened_plainly
 from tidelog.changes.strict_json import RepeatedKeyError, read_json
-from tidelog.errors import Place, Problem, ProgramError, UpdateError, UsageError
+from tidelog.errors import Place, Problem, ProgramError, UpdateError, UsageError, expect
 from tidelog.language.parser import parse
 from tidelog.language.printer import names, print_program
-from tidelog.language.read import in_own_words, read_rules
+from tidelog.language.read import asked_rules, in_own_words, read_rules
 from tidelog.language.terms import Declaration, Program, Rule, Value
 from tidelog.language.values import fact_identity
 
@@ -63,8 +65,14 @@ class Update:
     ) -> Update:
         """An update from anything that holds facts (see fact_sources.py); `arities`, where known, are checked."""
         known = arities or {}
-        removed = (remove_rules,) if isinstance(remove_rules, str) else tuple(remove_rules)
-        return cls(_tables(insert, known), _tables(delete, known), add_rules or "", removed)
+        expect(add_rules, str | None, "what add_rules holds", "a text")
+        removed = asked_rules(None, remove_rules)[1]
+        inserted, deleted = asked_facts(insert, "insert"), asked_facts(delete, "delete")
+        return cls(_tables(inserted, known), _tables(deleted, known), add_rules or "", removed)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Copies and pickles hold the same columns; a read-only mapping cannot be pickled."""
+        return type(self), (dict(self.insert), dict(self.delete), self.add_rules, self.remove_rules)
 
     @property
     def is_empty(self) -> bool:
@@ -77,19 +85,23 @@ def read_updates(source: str | Path | IO[bytes]) -> Iterator[Update]:
 
     The source is a file, a FIFO, or anything open that gives lines, such as standard input.
     """
+    return (update for _, update in numbered_updates(source))
+
+
+def numbered_updates(source: str | Path | IO[bytes]) -> Iterator[tuple[int, Update]]:
+    """As `read_updates`, each with the number of its line."""
     if not isinstance(source, str | Path):
+        expect(source, Iterable, "the source of updates", "a path, or an open file")
         yield from _updates_of(source, getattr(source, "name", "<updates>"))
         return
-    if not Path(source).exists() or Path(source).is_dir():
-        raise UpdateError.of("E307", f"{source} does not exist", remedy="give a file with one update a line")
-    with Path(source).open("rb") as file:
+    with opened_plainly(Path(source), "give a file with one update a line") as file:
         yield from _updates_of(file, str(source))
 
 
-def _updates_of(lines: Iterable[bytes], source: str) -> Iterator[Update]:
+def _updates_of(lines: Iterable[bytes], source: str) -> Iterator[tuple[int, Update]]:
     for number, line in enumerate(lines, 1):
         if line.strip(b" \t\r\n"):
-            yield read_update(line, source, number)
+            yield number, read_update(line, source, number)
 
 
 def read_update(line: str | bytes, source: str = "<update>", number: int = 1) -> Update:
@@ -162,7 +174,9 @@ def net(updates: Iterable[Update], rules: Container[str] = (), types: Types = la
     added: list[Rule] = []
     declared: list[Declaration] = []
     removed: dict[str, None] = {}
+    expect(updates, Iterable, "what is merged", "updates")
     for update in updates:
+        expect(update, Update, "an update", "an Update (Update.of)")
         text = parse(update.add_rules)
         declared.extend(text.declarations)
         known = {one.relation: tuple(kind for _, kind in one.columns) for one in reversed(declared)}
@@ -201,9 +215,9 @@ def _listed(facts: Mapping[str, Mapping[Any, tuple[Value, ...]]]) -> dict[str, l
     return {relation: list(found.values()) for relation, found in facts.items() if found}
 
 
-def _tables(facts: Mapping[str, object] | None, arities: Mapping[str, int]) -> Facts:
+def _tables(facts: Mapping[str, object], arities: Mapping[str, int]) -> Facts:
     """Facts as columns, without the relations that have none."""
-    tables = {relation: to_table(source, relation, arities.get(relation)) for relation, source in (facts or {}).items()}
+    tables = {relation: to_table(source, relation, arities.get(relation)) for relation, source in facts.items()}
     return MappingProxyType({relation: table for relation, table in tables.items() if len(table)})
 
 

@@ -9,10 +9,12 @@ Never     : nothing is written to files.
 from __future__ import annotations
 
 import argparse
+import sys
 from itertools import islice
 
-from tidelog.cli import Subparsers
-from tidelog.cli.options import add_engine_options
+from tidelog.cli import WRONG_INPUT, Subparsers
+from tidelog.cli.options import add_engine_options, natural
+from tidelog.visible import visible
 
 
 def register(subparsers: Subparsers) -> None:
@@ -20,7 +22,9 @@ def register(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser("explain", help="print a proof of a fact")
     add_engine_options(parser)
     parser.add_argument("fact", metavar="FACT", help='such as path("a", "c"); with variables: the facts that match')
-    parser.add_argument("--most", type=int, default=3, metavar="N", help="proofs per pattern (default: %(default)s)")
+    parser.add_argument(
+        "--most", type=natural, default=3, metavar="N", help="proofs per pattern (default: %(default)s)"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -43,7 +47,10 @@ def run(args: argparse.Namespace) -> int:
         values = [term.value for term in pattern.terms if isinstance(term, Constant)]
         if len(values) < len(pattern.terms):
             raise UsageError.of("E808", sentence, remedy="only facts that are there have a proof")
-        raise UsageError.of("E808", sentence, remedy=str(engine.explain_absence(pattern.relation, values)))
+        print(UsageError.of("E808", sentence), file=sys.stderr)
+        for line in str(engine.explain_absence(pattern.relation, values)).splitlines():
+            print(visible(f"  {line}"), file=sys.stderr)
+        return WRONG_INPUT
     for number, fact in enumerate(islice(found, args.most)):
         print(("\n" if number else "") + str(engine.explain(pattern.relation, fact)))
     if len(found) > args.most:

@@ -22,7 +22,7 @@ from tidelog.changes.columns import Columns
 from tidelog.changes.delimited import Layout, first_records
 from tidelog.changes.files import ENDINGS, find_file, read_file
 from tidelog.changes.headers import looks_like_header
-from tidelog.changes.opening import plain_ending, plain_name
+from tidelog.changes.opening import is_file, is_folder, plain_ending, plain_name
 from tidelog.cli.rdf_commands import folder_facts, is_rdf
 from tidelog.errors import Problem, UpdateError
 from tidelog.language.directives import FileOptions, file_options
@@ -54,7 +54,7 @@ def read_folder(
     With `everything` files of relations that the program has not are read, too.
     """
     folder = Path(directory)
-    if not folder.is_dir():
+    if not is_folder(folder):
         raise UpdateError.of("E307", f"{directory} is no folder", remedy="give a folder with one file per relation")
     types = _types(program)
     sources = list(_sources(folder, program, types))
@@ -67,7 +67,7 @@ def read_folder(
     found, budget, size = {}, Budget(limits), 0
     with progress.stage("reading facts", unit="facts") as advance:
         for source in sources:
-            size += source.path.stat().st_size if source.path.is_file() else 0
+            size += source.path.stat().st_size if is_file(source.path) else 0
             budget.ask_bytes(size)
             budget.ask_time()
             has_header = header or source.options.header
@@ -170,7 +170,7 @@ def _doubt_header(source: Source, program: Program) -> None:
     """Warn if the first line looks like the names of the columns."""
     if plain_ending(source.path) not in _TEXT and source.options.delimiter is None:
         return
-    if not source.path.is_file():
+    if not is_file(source.path):
         return
     is_csv = plain_ending(source.path) == ".csv" if source.options.quoted is None else source.options.quoted
     layout = Layout(source.options.delimiter or ("," if is_csv else "\t"), is_csv)

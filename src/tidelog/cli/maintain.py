@@ -13,13 +13,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tidelog.cli import Subparsers, json_line
-from tidelog.cli.options import add_engine_options
+from tidelog.cli.options import add_engine_options, natural
+from tidelog.errors import Place, Problem, TidelogError
 from tidelog.visible import visible
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
 HEADING = f"{'update':>6}  {'strategy':<20} {'inserted':>10} {'deleted':>10} {'ms':>10}"
 _SHOWN = 10
+T = TypeVar("T")
 
 
 def register(subparsers: Subparsers) -> None:
@@ -39,7 +42,7 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument("--updates", metavar="FILE", required=True, help=text)
     parser.add_argument("--json", action="store_true", help="print JSON lines, with every fact that came or went")
     text = "facts to print per relation and sign (default: %(default)s; 0: counts only)"
-    parser.add_argument("--rows", type=int, default=_SHOWN, metavar="N", help=text)
+    parser.add_argument("--rows", type=natural, default=_SHOWN, metavar="N", help=text)
     parser.add_argument("--verify", action="store_true", help="compare with recomputation after every update")
     parser.add_argument("--profile", action="store_true", help="print what each update cost, by rule and phase")
 
@@ -58,18 +61,48 @@ def run(args: argparse.Namespace) -> int:
     if not args.json:
         print(HEADING)
     show(0, loaded.change, args, engine)
-    for number, change in enumerate(engine.follow(updates_of(args)), start=1):
+    lines, number = Lines(args.updates), 0
+    changes = engine.follow(lines.updates())
+    while (change := lines.applied(lambda: next(changes, None))) is not None:
+        number += 1
         if args.verify:
             engine.verify()
         show(number, change, args, engine)
     return 0
 
 
-def updates_of(args: argparse.Namespace) -> Iterator[Update]:
-    """The updates in the file, the FIFO or on standard input."""
-    from tidelog.changes.update import read_updates
+class Lines:
+    """The updates in a file, in a FIFO or on standard input, of each of which the line is known until it is applied."""
 
-    return read_updates(sys.stdin.buffer if args.updates == "-" else args.updates)
+    def __init__(self, file: str) -> None:
+        self._file = file
+        self._waiting = deque[int]()
+
+    def updates(self) -> Iterator[Update]:
+        """The updates, in order."""
+        from tidelog.changes.update import numbered_updates
+
+        for line, update in numbered_updates(sys.stdin.buffer if self._file == "-" else self._file):
+            self._waiting.append(line)
+            yield update
+
+    def applied(self, work: Callable[[], T]) -> T:
+        """Apply the first update that waits; an error says in which line that is."""
+        try:
+            done = work()
+        except TidelogError as error:
+            if not self._waiting:  # reading went wrong, which knows its place
+                raise
+            raise type(error)(map(self._placed, error.problems)) from error
+        if self._waiting:
+            self._waiting.popleft()
+        return done
+
+    def _placed(self, problem: Problem) -> Problem:
+        place = Place("<stdin>" if self._file == "-" else self._file, self._waiting[0], 1)
+        if problem.place is None:
+            return replace(problem, place=place)
+        return replace(problem, related=(*problem.related, (place, "in this update")))
 
 
 def show(number: int, change: Change, args: argparse.Namespace, engine: Engine) -> None:

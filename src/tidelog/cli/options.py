@@ -11,6 +11,14 @@ from __future__ import annotations
 import argparse
 
 
+def natural(text: str) -> int:
+    """An argument that counts something: 0 or more."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} is below 0")
+    return number
+
+
 def add_dialect(parser: argparse.ArgumentParser) -> None:
     """Describe `--dialect`; reading refuses an unknown name, and lists the known ones (language/read.py)."""
     parser.add_argument("--dialect", metavar="NAME", help="of the program (default: by its ending)")

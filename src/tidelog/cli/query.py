@@ -14,7 +14,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tidelog.cli import Subparsers, json_line
-from tidelog.cli.options import add_engine_options
+from tidelog.cli.options import add_engine_options, natural
 from tidelog.errors import UsageError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def register(subparsers: Subparsers) -> None:
     parser.add_argument("--sparql", action="store_true", help="the question, or the .rq file, is SPARQL over RDF files")
     parser.add_argument("--param", action="append", default=[], metavar="NAME=VALUE", help="a value for $NAME")
     parser.add_argument("--format", choices=FORMATS, default="table", help="(default: %(default)s)")
-    parser.add_argument("--rows", type=int, metavar="N", help="print at most N (default: all)")
+    parser.add_argument("--rows", type=natural, metavar="N", help="print at most N (default: all)")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -102,13 +102,14 @@ def write_relation(folder: str | Path, relation: str, facts: pa.Table) -> None:
 
 def maintain(args: argparse.Namespace) -> int:
     """Reason, then apply a file of updates and print every change."""
-    from tidelog.cli.maintain import HEADING, show, updates_of
+    from tidelog.cli.maintain import HEADING, Lines, show
 
     kg = graph_for(args)
     if not args.json:
         print(HEADING)
-    for number, update in enumerate(updates_of(args), start=1):
-        change = apply(kg, update)
+    lines = Lines(args.updates)
+    for number, update in enumerate(lines.updates(), start=1):
+        change = lines.applied(lambda update=update: apply(kg, update))  # type: ignore[misc]
         if args.verify:
             kg.verify()
         show(number, change.facts, args, kg.engine)
@@ -132,7 +133,9 @@ def explain(args: argparse.Namespace) -> int:
 
 def stored_graph(args: argparse.Namespace) -> Graph | None:
     """The graph that a state holds; None if it holds a plain engine."""
-    if args.state is None or not (Path(args.state) / "_graph").is_dir():
+    from tidelog.changes.opening import is_folder
+
+    if args.state is None or not is_folder(Path(args.state) / "_graph"):
         return None
     from tidelog import rdf
     from tidelog.limits import Limits

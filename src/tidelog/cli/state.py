@@ -108,10 +108,13 @@ def _export(stored: StoredState, directory: str, ending: str) -> None:
     from pathlib import Path
 
     from tidelog.changes.columns import Columns
-    from tidelog.changes.files import write_facts
+    from tidelog.changes.files import file_names, write_facts
+    from tidelog.language.lexemes import spell_name
     from tidelog.state.versions import program_text
 
-    tables = {facts.relation: Columns(tuple(facts.facts.columns), len(facts)) for facts in _users(stored)}
+    kept = {facts.relation: Columns(tuple(facts.facts.columns), len(facts)) for facts in _users(stored)}
+    names = file_names(kept)
+    tables = {names[relation]: columns for relation, columns in kept.items()}
     try:
         write_facts(directory, tables, f".{ending}")
         Path(directory, "program.dl").write_text(program_text(stored.program), encoding="utf-8")
@@ -120,6 +123,9 @@ def _export(stored: StoredState, directory: str, ending: str) -> None:
         raise UsageError.of("E806", f"{directory} cannot be written: {reason}", remedy="check the path") from error
     written = sum(map(len, tables.values()))
     print(f"{written:,} facts of version {stored.info.version} written to {visible(directory)}, rules to program.dl")
+    for relation, name in names.items():
+        if name != relation:
+            print(f"  {spell_name(relation)}: {name}.{ending}, because no file can have its name")
 
 
 def _forget(directory: str, version: int) -> None:

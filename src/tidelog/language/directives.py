@@ -88,8 +88,12 @@ def _problems(word: str, relation: str, given: dict[str, str]) -> Iterator[Probl
         remedy = _INSTEAD.get(name, f"leave it out; supported are {', '.join(sorted(_KNOWN))}")
         yield Problem("E122", f"{where}: the option {name} is not supported", None, remedy)
     delimiter = given.get("delimiter", ",")
-    if len(_ESCAPES.get(delimiter, delimiter)) != 1:
+    separator = _ESCAPES.get(delimiter, delimiter)
+    if len(separator) != 1:
         yield Problem("E122", f"{where}: the delimiter {delimiter!r} is not one character", None, "use a single one")
+    elif not separator.isascii() or separator in '"\r\n\0':
+        sentence = f"{where}: the delimiter {delimiter!r} cannot separate values"
+        yield Problem("E122", sentence, None, "use one of ASCII, such as , or ; or tab")
     for name in ("rfc4180", "headers"):
         if name in given and _truth(given[name]) is None:
             yield Problem("E122", f"{where}: {name} is {given[name]!r}", None, "write true or false")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from tidelog.errors import Place, Problem, ProgramError
+from tidelog.errors import Place, Problem, ProgramError, expect
 from tidelog.language.builder import Builder
 from tidelog.language.plain import read_plain
 from tidelog.language.reader import Reader, raise_if_any
@@ -27,6 +27,7 @@ def parse(text: str, source: str = "<rules>", origin: Origin | None = None) -> P
 
     `origin` says where each line comes from, if the text was put together from several files (read.py).
     """
+    expect(text, str, "the program", "a text")
     reader = _reader()
     reader.builder.origin = origin
     try:
@@ -69,6 +70,7 @@ def parse_body(
     text: str, parameters: Mapping[str, Value] | None = None, source: str = "<query>"
 ) -> tuple[tuple[Literal, ...], ...]:
     """The alternatives of a rule body, with the values of its parameters (`$name`) in their places."""
+    expect(text, str, "the question", "a text")
     bodies = _reader().read(text, source, "query", parameters=parameters or {})
     raise_if_any(_reader().builder.problems)
     assert isinstance(bodies, tuple)

@@ -9,14 +9,15 @@ Never     : no grammar.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import cast
 
-from tidelog.errors import ProgramError
+from tidelog.errors import ProgramError, expect
 from tidelog.language.including import included
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
-from tidelog.language.terms import Program
+from tidelog.language.terms import NO_RULES, Program
 
 
 def _zodiacedge(text: str, source: str) -> Program:
@@ -62,6 +63,21 @@ def read_rules(text: str, dialect: str = "tidelog", source: str = "<rules>") -> 
 def in_own_words(rule: str, dialect: str) -> str:
     """What names a rule: a name as it is, a text in another dialect as a text in Tidelog's own."""
     return print_program(read_rules(rule, dialect)).strip() if dialect != "tidelog" and ":-" in rule else rule
+
+
+def asked_rules(add: object, remove: object, dialect: str = "tidelog") -> tuple[Program, tuple[str, ...]]:
+    """The rules that an update adds, and what names those that it removes; E816 for what is neither."""
+    expect(dialect, str, "the dialect", "a text")
+    texts = (remove,) if isinstance(remove, str) else remove
+    expect(texts, Iterable, "what remove_rules names", "a list of texts")
+    removed = []
+    for text in cast(Iterable[object], texts):
+        expect(text, str, "a rule to remove", "a text: its name, or the rule itself")
+        removed.append(in_own_words(cast(str, text), dialect))
+    if isinstance(add, str):
+        return read_rules(add, dialect), tuple(removed)
+    expect(add, Program | None, "what add_rules holds", "a text, or a Program")
+    return NO_RULES if add is None else cast(Program, add), tuple(removed)
 
 
 def _text(file: Path) -> str:

@@ -11,7 +11,7 @@ Never     : no rules, no facts, no text.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from fractions import Fraction
 
 from tidelog.errors import EvaluationError
@@ -41,6 +41,14 @@ def identity(value: Value) -> Hashable:
 def fact_identity(values: Sequence[Value]) -> tuple[Hashable, ...]:
     """The identity of a fact's values; use it wherever facts are compared as Python tuples."""
     return tuple(identity(value) for value in values)
+
+
+def is_among(fact: object, identities: Container[object]) -> bool:
+    """Whether something is a fact whose identity is one of those; what cannot be a fact is none of them."""
+    try:
+        return isinstance(fact, tuple | list) and fact_identity(fact) in identities
+    except TypeError:  # a value without a hash
+        return False
 
 
 def compare(op: str, left: Value, right: Value) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tidelog.errors import UsageError
+from tidelog.errors import UsageError, expect
 from tidelog.maintenance.bf import BackwardForward
 from tidelog.maintenance.choose import Auto
 from tidelog.maintenance.circuit import Circuit
@@ -36,6 +36,7 @@ STRATEGIES: tuple[str, ...] = tuple(_MAKERS)
 
 def strategy(name: str) -> Strategy:
     """A fresh strategy of that name."""
+    expect(name, str, "the strategy", f"one of {', '.join(STRATEGIES)}")
     if name not in _MAKERS:
         raise UsageError.of("E810", f"there is no strategy {name!r}", remedy=f"use one of: {', '.join(STRATEGIES)}")
     return _MAKERS[name]()

@@ -64,6 +64,7 @@ from tidelog.rdf.user_rules import (
     with_rules,
 )
 from tidelog.rdf.write import lines, write_lines
+from tidelog.turns import NotCopied
 
 MOST_GOING_OVER = 2_000_000
 """Triples on Spark that go over to another layout at most: they pass through the driver."""
@@ -72,7 +73,7 @@ PIECE = 500_000
 """Triples that are written as text at once."""
 
 
-class Graph:
+class Graph(NotCopied):
     """Triples and what follows from them."""
 
     def __init__(

@@ -145,7 +145,7 @@ class GraphEngine:
     def __getitem__(self, relation: str) -> Relation:
         if relation != TRIPLE or not self.is_split:
             return self.graph.engine[relation]
-        return Relation(TRIPLE, 3, COLUMNS, lambda: TripleTable(self.parts))
+        return Relation(TRIPLE, lambda: COLUMNS, lambda: TripleTable(self.parts))
 
     def explicit(self, relation: str) -> FactTable:
         """The explicit facts of a relation."""

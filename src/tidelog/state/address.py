@@ -15,13 +15,23 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from tidelog.errors import StateError
+from tidelog.language.values import is_unicode
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/(/)?")
+
+_LONGEST, _SHOWN = 255, 200
+"""In bytes, what file systems take for one step of a path; how much of a wrong path is shown."""
 
 
 def directory_of(target: str | PathLike[str]) -> Path:
     """The directory of a path or of an address `file:`; E616 for any other address."""
     text = fspath(target)
+    if "\0" in text or not is_unicode(text) or any(len(step.encode()) > _LONGEST for step in text.split("/")):
+        raise StateError.of(
+            "E616",
+            f"{text[:_SHOWN]!r} cannot be the path of a state: no directory has such a name",
+            remedy="give a directory; each step of a path has at most 255 bytes, and no NUL",
+        )
     found = _SCHEME.match(text)
     if found is None:
         return Path(text).resolve()

@@ -20,6 +20,7 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.changes.change import FactTable
 from tidelog.changes.columns import to_frame
+from tidelog.errors import UpdateError
 from tidelog.language.terms import Value
 from tidelog.planning.views import OLD, View
 
@@ -111,8 +112,11 @@ class LiveTable(FactTable):
 
 
 def _encoded(fact: object, arity: int, dictionary: Dictionary) -> Array | None:
-    """The ids of a fact, or None if it has another shape or a constant that the dictionary does not have."""
+    """The ids of a fact, or None if it has another shape or a value that the dictionary does not or cannot have."""
     if not isinstance(fact, tuple | list) or len(fact) != arity:
         return None
-    ids = dictionary.lookup(fact)
+    try:
+        ids = dictionary.lookup(fact)
+    except UpdateError:  # what is no constant
+        return None
     return None if np.any(ids < 0) else np.asarray(ids)

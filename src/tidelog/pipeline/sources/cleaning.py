@@ -5,7 +5,8 @@ What      : `clean` gives every record's fields the types of its relation's colu
 Idea      : one Spark expression per column and type converts what is well formed and names the reason otherwise; the
             types come from the source, else from the relation's declaration, else from the data.
 Invariant : a record is a fact (no problem, no nulls, constants only) or has a problem; none disappears. Without a
-            given type a column of text holds numbers if all its values are, else floats if all are, else symbols.
+            given type a column of text holds numbers if all its values are, else floats if all are, else symbols;
+            where a float would round a whole number beyond 64 bits, a type has to be given.
 Never     : no value is changed to make it fit.
 """
 
@@ -108,22 +109,37 @@ def _types(records: Records, wanted: list[str], source: FactSource) -> list[str]
     types = dict(enumerate(wanted, 1))
     texts = [number for number in open_ if is_text(records.frame, f"f{number}")]
     if texts:
-        types |= _kinds_found(records, texts, source) if records.kinded else _shapes_found(records, texts)
+        types |= (_kinds_found if records.kinded else _shapes_found)(records, texts, source)
     types |= {number: _of_spark(records, number, source) for number in open_ if number not in texts}
     return [types[number] for number in range(1, len(records.names) + 1)]
 
 
-def _shapes_found(records: Records, numbers: list[int]) -> dict[int, str]:
-    """Columns of text: the first of number, float, symbol that fits every value."""
+def _shapes_found(records: Records, numbers: list[int], source: FactSource) -> dict[int, str]:
+    """Columns of text: the first of number, float, symbol that fits every value.
+
+    Floats would round whole numbers beyond 64 bits, which are more likely names than amounts: the user decides.
+    """
     good = records.frame.where(F.col("problem").isNull())
     asked = []
     for number in numbers:
         value = F.col(f"f{number}")
         asked.append(F.bool_and(value.rlike(NUMBER) & value.try_cast("bigint").isNotNull()).alias(f"n{number}"))
+        is_beyond = value.rlike(NUMBER) & value.try_cast("bigint").isNull()
+        asked.append(F.min(F.when(is_beyond, value)).alias(f"b{number}"))
         asked.append(F.bool_and(value.rlike(FLOAT) & _is_finite(value.try_cast("double"))).alias(f"r{number}"))
     found = good.agg(*asked).first()
     answers = found.asDict() if found else {}
-    return {n: "number" if answers.get(f"n{n}") else "float" if answers.get(f"r{n}") else "symbol" for n in numbers}
+    types = {n: "number" if answers.get(f"n{n}") else "float" if answers.get(f"r{n}") else "symbol" for n in numbers}
+    for number, kind in types.items():
+        if kind == "float" and answers[f"b{number}"] is not None:
+            raise PipelineError.of(
+                "E727",
+                f"column {records.names[number - 1]} of {source.relation}: the whole number {answers[f'b{number}']} "
+                "is beyond 64 bits",
+                place=source.place,
+                remedy='say types = [..., "symbol", ...] to keep its digits, or "float" for the nearest floats',
+            )
+    return types
 
 
 def _kinds_found(records: Records, numbers: list[int], source: FactSource) -> dict[int, str]:
