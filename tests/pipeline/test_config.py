@@ -87,6 +87,27 @@ def test_a_mistake_is_reported_with_its_line(folder, old, new, code, line, words
     assert any((code, line) == one[:2] and words in one[3] for one in found), found
 
 
+@pytest.mark.parametrize(
+    ("status", "code", "line", "words"),
+    [
+        ('port = 9464\naddress = "localhost"', "E725", 12, "in numbers"),
+        ('address = "0.0.0.0"', "E723", 11, "add port"),
+        ("port = 9464\naddress = 1", "E722", 12, "write a text"),
+    ],
+)
+def test_mistakes_in_the_address_of_the_metrics(folder, status, code, line, words):
+    """An address is a number, so that nothing has to be looked up; without a port it would serve nothing."""
+    found = problems(folder, GOOD.partition("[updates]")[0] + f"[status]\n{status}\n")
+    assert any((code, line) == one[:2] and words in one[3] for one in found), found
+
+
+def test_the_address_of_the_metrics(folder):
+    """This machine alone, unless another one is given."""
+    for status, address in (("port = 1", "127.0.0.1"), ('port = 1\naddress = "::1"', "::1")):
+        (folder / "pipeline.toml").write_text(GOOD.partition("[updates]")[0] + f"[status]\n{status}\n")
+        assert read_pipeline(folder / "pipeline.toml").address == address
+
+
 COLUMNS = """
 [updates]
 format = "kafka"

@@ -88,7 +88,7 @@ def run_pipeline(
     status.tell("starting", file=str(pipeline.file), state=str(pipeline.state))
     with StateLog(pipeline.state) as state, session_for(pipeline, spark) as running, stopping() as stop:
         job = Job(pipeline, program, state, running, status, watch)
-        with serve(status.registry, pipeline.port):
+        with serve(status.registry, pipeline.port, pipeline.address):
             job.begin()
             job.follow(once, stop)
             job.end(verify)

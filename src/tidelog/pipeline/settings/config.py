@@ -138,6 +138,7 @@ class Pipeline:
     spark: Options = field(default_factory=dict)
     prometheus: Path | None = None
     port: int | None = None
+    address: str = "127.0.0.1"
 
     def relation_of(self, source: FactSource) -> str:
         """The relation that a source fills: of a graph that is reasoned over, every RDF source gives triples."""
@@ -211,6 +212,7 @@ def _pipeline(content: Mapping[str, Any], file: Path, places: Places) -> Pipelin
         spark=options,
         prometheus=folder / status["prometheus"] if "prometheus" in status else None,
         port=status.get("port"),
+        address=status.get("address", "127.0.0.1"),
     )
 
 

@@ -17,6 +17,7 @@ import glob
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,7 @@ LIMITS = {
     name: Key(_NUMBER if name == "seconds" else (int,), least=1e-9) for name in ("facts", "rounds", "seconds", "bytes")
 }
 SPARK = {"master": Key(_TEXT), "memory": Key(_TEXT), "options": _OPTIONS}
-STATUS = {"prometheus": _PATH, "port": Key((int,), least=0)}
+STATUS = {"prometheus": _PATH, "port": Key((int,), least=0), "address": Key(_TEXT)}
 
 
 def check_pipeline(content: Mapping[str, Any], places: Places) -> list[Problem]:
@@ -163,6 +164,9 @@ def _check(content: Mapping[str, Any], places: Places) -> Iterator[Problem]:
             yield Problem("E725", wrong[0], places.of("spark", "master"), wrong[1])
     if isinstance(content.get("engine"), dict) and isinstance(content["engine"].get("limits"), dict):
         yield from _table(content["engine"]["limits"], LIMITS, places, "engine", "limits")
+    status = content.get("status")
+    if isinstance(status, dict) and isinstance(status.get("address"), str):
+        yield from _address(status, places)
     sources = content.get("sources")
     for relation, table in sources.items() if isinstance(sources, dict) else ():
         yield from _source(table, places, relation)
@@ -173,6 +177,17 @@ def _check(content: Mapping[str, Any], places: Places) -> Iterator[Problem]:
             yield from _sink(table, places, index)
     if isinstance(content.get("updates"), dict):
         yield from _updates(content["updates"], places)
+
+
+def _address(status: Mapping[str, Any], places: Places) -> Iterator[Problem]:
+    place = places.of("status", "address")
+    try:
+        ip_address(status["address"])
+    except ValueError:
+        remedy = "write 127.0.0.1, ::1, or another address of this machine in numbers"
+        yield Problem("E725", f"address cannot be {status['address']!r}", place, remedy)
+    if "port" not in status:
+        yield Problem("E723", "status has an address and no port", place, "add port = 9464, or leave address out")
 
 
 def _source(table: object, places: Places, relation: str) -> Iterator[Problem]:
