@@ -44,7 +44,7 @@ from tidelog.pipeline.out.outbox import Outbox
 from tidelog.pipeline.out.shelf import local_folder
 from tidelog.pipeline.out.sinks import change_sinks, relation_sinks
 from tidelog.pipeline.out.whole_feed import whole_feed
-from tidelog.pipeline.sessions import session_for
+from tidelog.pipeline.sessions import session_for, titled
 from tidelog.pipeline.settings.config import Pipeline
 from tidelog.pipeline.settings.rule_files import read_programs, strangers
 from tidelog.pipeline.sources.extraction import extract, load
@@ -171,7 +171,8 @@ class Job:
             if self._rejects.count:
                 self._status.tell("rejects", count=self._rejects.count, part="the sources")
             engine = self._engine_for(sum(one.cells for one in sources.values()))
-            load(engine, sources)
+            with titled(self._spark, "hand the facts to the engine"):
+                load(engine, sources)
         self._engine = engine
         self._state.give(print_program(self._program))
         self._store([(engine.version, None)], None)
@@ -234,7 +235,8 @@ class Job:
         source = self._pipeline.updates
         if source is None:
             return
-        with closing(parts_of(batch, source)) as parts:
+        title = f"read micro-batch {number} of the updates"
+        with titled(self._spark, title), closing(parts_of(batch, source)) as parts:
             waiting, at, most = Waiting(parts), 0, PARTS
             while waiting.first():
                 if stop.is_set():
@@ -345,9 +347,10 @@ class Job:
             self._state.forget_all_but(kept)
 
     def _publish(self, version: int, rows: pa.Table | None) -> None:
-        feed = whole_feed(self.engine, self._spark) if rows is None and self._changes else rows
-        for sink in self._changes:
-            sink.publish(version, feed)
+        with titled(self._spark, f"publish version {version}"):
+            feed = whole_feed(self.engine, self._spark) if rows is None and self._changes else rows
+            for sink in self._changes:
+                sink.publish(version, feed)
         reach("version-published")
         self._outbox.done(version)
 
