@@ -91,6 +91,7 @@ def test_a_mistake_is_reported_with_its_line(folder, old, new, code, line, words
     ("status", "code", "line", "words"),
     [
         ('port = 9464\naddress = "localhost"', "E725", 12, "in numbers"),
+        ('port = 9464\naddress = "::1"', "E725", 12, "IPv4"),
         ('address = "0.0.0.0"', "E723", 11, "add port"),
         ("port = 9464\naddress = 1", "E722", 12, "write a text"),
     ],
@@ -103,7 +104,7 @@ def test_mistakes_in_the_address_of_the_metrics(folder, status, code, line, word
 
 def test_the_address_of_the_metrics(folder):
     """This machine alone, unless another one is given."""
-    for status, address in (("port = 1", "127.0.0.1"), ('port = 1\naddress = "::1"', "::1")):
+    for status, address in (("port = 1", "127.0.0.1"), ('port = 1\naddress = "127.0.0.2"', "127.0.0.2")):
         (folder / "pipeline.toml").write_text(GOOD.partition("[updates]")[0] + f"[status]\n{status}\n")
         assert read_pipeline(folder / "pipeline.toml").address == address
 

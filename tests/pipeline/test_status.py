@@ -80,13 +80,11 @@ def test_metrics_in_a_file_and_on_loopback(tmp_path):
             pass
 
 
-@pytest.mark.parametrize("address", ["127.0.0.2", "::1"])
-def test_metrics_on_another_address(address):
+def test_metrics_on_another_address():
     """The address that was asked for answers, and no other one."""
     status = told(Lines(io.StringIO()))
-    with serve(status.registry, 0, address) as port:
-        host = f"[{address}]" if ":" in address else address
-        assert "tidelog_rejects_total 2" in urlopen(f"http://{host}:{port}/metrics").read().decode()
+    with serve(status.registry, 0, "127.0.0.2") as port:
+        assert "tidelog_rejects_total 2" in urlopen(f"http://127.0.0.2:{port}/metrics").read().decode()
         with pytest.raises(OSError, match="refused"):
             urlopen(f"http://127.0.0.1:{port}/metrics")
 

@@ -9,7 +9,6 @@ Never     : no other page, and no port unless the pipeline file asks for one.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -31,10 +30,10 @@ def serve(registry: Registry, port: int | None, address: str = LOOPBACK) -> Iter
         yield None
         return
     try:
-        server = _server(address, port)((address, port), _answering(registry))
-    except (OSError, OverflowError) as error:
+        server = _Server((address, port), _answering(registry))
+    except OSError as error:
         where = f"port {port}" if address == LOOPBACK else f"port {port} of {address}"
-        reason = getattr(error, "strerror", None) or str(error)
+        reason = error.strerror or str(error)
         remedy = "choose another port" if address == LOOPBACK else "choose another port, or an address of this machine"
         raise PipelineError.of("E731", f"{where} cannot be used: {reason}", remedy=remedy) from error
     begin_thread(Thread(target=server.serve_forever, name="tidelog-metrics", daemon=True))
@@ -45,20 +44,13 @@ def serve(registry: Registry, port: int | None, address: str = LOOPBACK) -> Iter
         server.server_close()
 
 
-def _server(address: str, port: int) -> type[ThreadingHTTPServer]:
-    """A server for addresses of that family."""
+class _Server(ThreadingHTTPServer):
+    """One thread for each request; nobody is asked for the name of the address."""
 
-    class Server(ThreadingHTTPServer):
-        """One thread for each request."""
-
-        address_family = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0][0]
-
-        def server_bind(self) -> None:
-            """Bind, and ask nobody for the name of the address."""
-            TCPServer.server_bind(self)
-            self.server_name, self.server_port = address, self.server_address[1]
-
-    return Server
+    def server_bind(self) -> None:
+        """Bind the address, which is its own name."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
 
 def _answering(registry: Registry) -> type[BaseHTTPRequestHandler]:

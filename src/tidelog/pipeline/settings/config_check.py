@@ -17,7 +17,7 @@ import glob
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from ipaddress import ip_address
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -182,9 +182,9 @@ def _check(content: Mapping[str, Any], places: Places) -> Iterator[Problem]:
 def _address(status: Mapping[str, Any], places: Places) -> Iterator[Problem]:
     place = places.of("status", "address")
     try:
-        ip_address(status["address"])
+        IPv4Address(status["address"])
     except ValueError:
-        remedy = "write 127.0.0.1, ::1, or another address of this machine in numbers"
+        remedy = "write 127.0.0.1, 0.0.0.0, or another IPv4 address of this machine in numbers"
         yield Problem("E725", f"address cannot be {status['address']!r}", place, remedy)
     if "port" not in status:
         yield Problem("E723", "status has an address and no port", place, "add port = 9464, or leave address out")
