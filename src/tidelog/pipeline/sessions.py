@@ -1,7 +1,7 @@
 """The Spark session of a run.
 
 What      : `session_for` gives the session of a pipeline; `titled` says what the jobs of a step are for.
-Idea      : whoever looks at Spark's user interface reads "tidelog: read facts/edge.csv" and not a line of our code.
+Idea      : a reader of Spark's user interface sees "tidelog: read facts/edge.csv" and not a line of our code.
 Invariant : a session that was there before the run is there after it, as it was; so are the names of its user's jobs.
 Never     : no setting is changed.
 """
