@@ -5,7 +5,7 @@ import pytest
 from tests.pipeline.places import Place
 from tidelog.analysis.arities import arities
 from tidelog.errors import PipelineError
-from tidelog.pipeline.settings.config import Filter, read_pipeline
+from tidelog.pipeline.settings.config import Always, Filter, RowColumns, read_pipeline
 from tidelog.pipeline.settings.rule_files import read_programs, strangers
 from tidelog.pipeline.settings.toml_places import Places
 
@@ -84,6 +84,74 @@ def test_a_mistake_is_reported_with_its_line(folder, old, new, code, line, words
     """Unknown keys, wrong kinds, missing files and words that are not allowed: each says where and what to do."""
     assert old in GOOD
     found = problems(folder, GOOD.replace(old, new, 1))
+    assert any((code, line) == one[:2] and words in one[3] for one in found), found
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "line", "words"),
+    [
+        ('port = 9464\naddress = "localhost"', "E725", 12, "in numbers"),
+        ('port = 9464\naddress = "::1"', "E725", 12, "IPv4"),
+        ('address = "0.0.0.0"', "E723", 11, "add port"),
+        ("port = 9464\naddress = 1", "E722", 12, "write a text"),
+    ],
+)
+def test_mistakes_in_the_address_of_the_metrics(folder, status, code, line, words):
+    """An address is a number, so that nothing has to be looked up; without a port it would serve nothing."""
+    found = problems(folder, GOOD.partition("[updates]")[0] + f"[status]\n{status}\n")
+    assert any((code, line) == one[:2] and words in one[3] for one in found), found
+
+
+def test_the_address_of_the_metrics(folder):
+    """This machine alone, unless another one is given."""
+    for status, address in (("port = 1", "127.0.0.1"), ('port = 1\naddress = "127.0.0.2"', "127.0.0.2")):
+        (folder / "pipeline.toml").write_text(GOOD.partition("[updates]")[0] + f"[status]\n{status}\n")
+        assert read_pipeline(folder / "pipeline.toml").address == address
+
+
+COLUMNS = """
+[updates]
+format = "kafka"
+[updates.columns]
+op = { always = "insert" }
+relation = "topic"
+values = ["key", "value"]
+types = ["symbol", "number"]
+"""
+
+
+def test_the_columns_of_updates(folder):
+    """A column, or a text that every row has; one column of JSON arrays, or a column for each value."""
+    rest = GOOD.partition("[updates]")[0]
+    (folder / "pipeline.toml").write_text(rest + COLUMNS)
+    updates = read_pipeline(folder / "pipeline.toml").updates
+    assert updates.columns == RowColumns(Always("insert"), "topic", ("key", "value"), ("symbol", "number"))
+    assert updates.columns.names == ("topic", "key", "value")
+    (folder / "pipeline.toml").write_text(rest + '[updates]\nformat = "rate"\n[updates.columns]\n'
+                                          'op = "o"\nrelation = "r"\nvalues = "v"\n')  # fmt: skip
+    assert read_pipeline(folder / "pipeline.toml").updates.columns == RowColumns("o", "r", "v")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "line", "words"),
+    [
+        ('op = { always = "insert" }\n', "", "E723", 13, "add op"),
+        ('{ always = "insert" }', '{ always = "upsert" }', "E725", 14, "did you mean insert?"),
+        ('{ always = "insert" }', '{ constant = "insert" }', "E721", 14, "use one of always"),
+        ('{ always = "insert" }', "3", "E722", 14, "a text or a table"),
+        ("values =", "valeus =", "E721", 16, "did you mean values?"),
+        ('["key", "value"]', '["key", 3]', "E722", 16, "write a text"),
+        ('["key", "value"]', '["key"]', "E725", 17, "a type for each value"),
+        ('["key", "value"]', '"value"', "E725", 17, "JSON says its own types"),
+        ('"number"]', '"numbr"]', "E725", 17, "did you mean number?"),
+        ('format = "kafka"', 'format = "kafka"\nline = "value"', "E725", 13, "keep line"),
+        ('format = "kafka"', 'path = "u"', "E725", 13, "name the format"),
+    ],
+)
+def test_mistakes_in_the_columns_of_updates(folder, old, new, code, line, words):
+    """Each with its line and a way out."""
+    assert old in COLUMNS
+    found = problems(folder, GOOD.partition("[updates]")[0] + COLUMNS.replace(old, new, 1))
     assert any((code, line) == one[:2] and words in one[3] for one in found), found
 
 

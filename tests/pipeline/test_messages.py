@@ -11,7 +11,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tidelog.errors import PipelineError
-from tidelog.pipeline.follow.updates import Line, _columns, parts_of
+from tidelog.pipeline.follow.arrival import columns_of
+from tidelog.pipeline.follow.updates import Line, parts_of
 from tidelog.pipeline.settings.config import UpdateSource
 
 SCHEMA = "key binary, value binary, topic string, partition int, offset long, timestamp timestamp, timestampType int"
@@ -23,7 +24,7 @@ def message(value: bytes | None, partition: int, offset: int) -> tuple[object, .
     return None, value, "updates", partition, offset, NOW, 0
 
 
-def test_messages_are_lines_in_the_order_of_their_columns(spark: SparkSession) -> None:
+def test_messages_are_lines_in_the_order_of_theircolumns_of(spark: SparkSession) -> None:
     """A message is one update or several; a tombstone (no value) is none, and what is no update is a reject."""
     rows = [
         message(b'{"insert": [["edge", 2, 3]]}', 0, 11),
@@ -33,7 +34,7 @@ def test_messages_are_lines_in_the_order_of_their_columns(spark: SparkSession) -
         message(b"\xff", 1, 6),
     ]
     source = UpdateSource("kafka", order=("partition", "offset"), line="value")
-    (part,) = parts_of(_columns(spark.createDataFrame(rows, SCHEMA), source), source)
+    (part,) = parts_of(columns_of(spark.createDataFrame(rows, SCHEMA), source), source)
     assert [line.text for line in part.lines if isinstance(line, Line)] == [
         '{"insert": [["edge", 1, 2]]}',
         '{"delete": [["edge", 1, 2]]}',
@@ -46,6 +47,6 @@ def test_messages_are_lines_in_the_order_of_their_columns(spark: SparkSession) -
 def test_a_column_that_is_not_there_is_named(spark: SparkSession) -> None:
     """With those that are there."""
     with pytest.raises(PipelineError) as caught:
-        _columns(spark.createDataFrame([message(b"", 0, 0)], SCHEMA), UpdateSource("kafka", line="body"))
+        columns_of(spark.createDataFrame([message(b"", 0, 0)], SCHEMA), UpdateSource("kafka", line="body"))
     assert caught.value.code == "E727"
     assert "value" in str(caught.value)

@@ -8,6 +8,7 @@ import pytest
 
 from tidelog.backends.choice import fitting_backend
 from tidelog.errors import PipelineError
+from tidelog.observe.metrics import Registry
 from tidelog.pipeline.endpoint import serve
 from tidelog.pipeline.status import JsonEvents, Lines, Live, Status
 
@@ -77,6 +78,22 @@ def test_metrics_in_a_file_and_on_loopback(tmp_path):
             urlopen(f"http://127.0.0.1:{port}/../etc")
         with pytest.raises(PipelineError, match="E731"), serve(status.registry, port):
             pass
+
+
+def test_metrics_on_another_address():
+    """The address that was asked for answers, and no other one."""
+    status = told(Lines(io.StringIO()))
+    with serve(status.registry, 0, "127.0.0.2") as port:
+        assert "tidelog_rejects_total 2" in urlopen(f"http://127.0.0.2:{port}/metrics").read().decode()
+        with pytest.raises(OSError, match="refused"):
+            urlopen(f"http://127.0.0.1:{port}/metrics")
+
+
+def test_an_address_of_another_machine_is_refused():
+    """With what to do about it."""
+    with pytest.raises(PipelineError, match="an address of this machine") as caught, serve(Registry(), 0, "192.0.2.77"):
+        pass
+    assert caught.value.code == "E731"
 
 
 def test_the_backend_is_chosen_by_what_fits():

@@ -1,8 +1,9 @@
-"""Metrics on a port of this machine.
+"""Metrics on a port.
 
-What      : `serve` answers `GET /metrics` on the loopback address with what a registry says.
-Invariant : nothing but the loopback address is bound, nothing but that path is answered, and nothing is ever changed
-            by a request.
+What      : `serve` answers `GET /metrics` with what a registry says, on this machine alone unless it is given another
+            address.
+Invariant : nothing but the address that was asked for is bound, nothing but that path is answered, and nothing is ever
+            changed by a request. Nobody is asked who they are: who reaches the address reads the metrics.
 Never     : no other page, and no port unless the pipeline file asks for one.
 """
 
@@ -11,32 +12,45 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 from threading import Thread
 
 from tidelog.beginning import begin_thread
 from tidelog.errors import PipelineError
 from tidelog.observe.metrics import Registry
 
-_LOOPBACK = "127.0.0.1"
+LOOPBACK = "127.0.0.1"
+"""The address that only this machine reaches."""
 
 
 @contextmanager
-def serve(registry: Registry, port: int | None) -> Iterator[int | None]:
+def serve(registry: Registry, port: int | None, address: str = LOOPBACK) -> Iterator[int | None]:
     """While this lasts, the metrics can be read on the port (0: any free one); gives the port. None serves nothing."""
     if port is None:
         yield None
         return
     try:
-        server = ThreadingHTTPServer((_LOOPBACK, port), _answering(registry))
+        server = _Server((address, port), _answering(registry))
     except OSError as error:
+        where = f"port {port}" if address == LOOPBACK else f"port {port} of {address}"
         reason = error.strerror or str(error)
-        raise PipelineError.of("E731", f"port {port} cannot be used: {reason}", remedy="choose another port") from error
+        remedy = "choose another port" if address == LOOPBACK else "choose another port, or an address of this machine"
+        raise PipelineError.of("E731", f"{where} cannot be used: {reason}", remedy=remedy) from error
     begin_thread(Thread(target=server.serve_forever, name="tidelog-metrics", daemon=True))
     try:
         yield server.server_address[1]
     finally:
         server.shutdown()
         server.server_close()
+
+
+class _Server(ThreadingHTTPServer):
+    """One thread for each request; nobody is asked for the name of the address."""
+
+    def server_bind(self) -> None:
+        """Bind the address, which is its own name."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
 
 
 def _answering(registry: Registry) -> type[BaseHTTPRequestHandler]:

@@ -14,8 +14,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -24,8 +24,6 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.analysis.arities import arities
 from tidelog.backends.choice import fitting_backend
-from tidelog.backends.spark.cluster.session import close, session
-from tidelog.backends.spark.cluster.session import running as found_session
 from tidelog.changes.change import Change, WithoutValue
 from tidelog.changes.update import Update
 from tidelog.engine import Engine
@@ -37,14 +35,16 @@ from tidelog.maintenance.choose import Auto
 from tidelog.observe.logs import log
 from tidelog.pipeline.endpoint import serve
 from tidelog.pipeline.engine_or_graph import Kept, begin, reopen
+from tidelog.pipeline.follow.arrival import stream_of
 from tidelog.pipeline.follow.settling import Settled, merged, rule_names, settle, settle_together
 from tidelog.pipeline.follow.streaming import check_checkpoint, follow, stopping
-from tidelog.pipeline.follow.updates import Part, announced, parts_of, stream_of
+from tidelog.pipeline.follow.updates import Part, Waiting, announced, parts_of
 from tidelog.pipeline.out.feed import feed_of
 from tidelog.pipeline.out.outbox import Outbox
 from tidelog.pipeline.out.shelf import local_folder
 from tidelog.pipeline.out.sinks import change_sinks, relation_sinks
 from tidelog.pipeline.out.whole_feed import whole_feed
+from tidelog.pipeline.sessions import session_for, titled
 from tidelog.pipeline.settings.config import Pipeline
 from tidelog.pipeline.settings.rule_files import read_programs, strangers
 from tidelog.pipeline.sources.extraction import extract, load
@@ -86,9 +86,9 @@ def run_pipeline(
     """
     program = read_programs(pipeline.programs, pipeline.reasoning)
     status.tell("starting", file=str(pipeline.file), state=str(pipeline.state))
-    with StateLog(pipeline.state) as state, _session(pipeline, spark) as running, stopping() as stop:
+    with StateLog(pipeline.state) as state, session_for(pipeline, spark) as running, stopping() as stop:
         job = Job(pipeline, program, state, running, status, watch)
-        with serve(status.registry, pipeline.port):
+        with serve(status.registry, pipeline.port, pipeline.address):
             job.begin()
             job.follow(once, stop)
             job.end(verify)
@@ -171,7 +171,8 @@ class Job:
             if self._rejects.count:
                 self._status.tell("rejects", count=self._rejects.count, part="the sources")
             engine = self._engine_for(sum(one.cells for one in sources.values()))
-            load(engine, sources)
+            with titled(self._spark, "hand the facts to the engine"):
+                load(engine, sources)
         self._engine = engine
         self._state.give(print_program(self._program))
         self._store([(engine.version, None)], None)
@@ -232,21 +233,31 @@ class Job:
     def _process(self, batch: DataFrame, number: int, stop: threading.Event) -> None:
         """Apply the parts of a micro-batch, each of them once."""
         source = self._pipeline.updates
-        parts = parts_of(batch, source) if source else []
-        at, most = 0, len(parts)
-        while at < len(parts):
-            if stop.is_set():
-                raise InterruptedError("a stop was asked for; the rest of the micro-batch comes again")
-            if self._state.has_batch(number * PARTS + at, STREAM):
-                self._status.tell("known", batch=number, part=at)
-                at += 1
-                continue
-            asked = parts[at : at + most] if source and source.latest else parts[at : at + 1]
-            done, is_refused = self._apply_together(asked, number, at)
-            most = max(1, len(asked) // 2) if is_refused else 2 * most  # fewer have to be done again next time
-            at += done
-            if done == 1 and at < len(parts) and self.engine.looks_ahead:
-                self._look_ahead(parts[at])
+        if source is None:
+            return
+        title = f"read micro-batch {number} of the updates"
+        with titled(self._spark, title), closing(parts_of(batch, source)) as parts:
+            waiting, at, most = Waiting(parts), 0, PARTS
+            while waiting.first():
+                if stop.is_set():
+                    raise InterruptedError("a stop was asked for; the rest of the micro-batch comes again")
+                done, most = self._process_first(waiting, number, at, most if source.latest else 1)
+                at += done
+
+    def _process_first(self, waiting: Waiting, number: int, at: int, most: int) -> tuple[int, int]:
+        """Apply the first parts that wait; says how many that were, and how many may be tried together next time."""
+        if self._state.has_batch(number * PARTS + at, STREAM):
+            self._status.tell("known", batch=number, part=at)
+            waiting.settled(1)
+            return 1, most
+        asked = waiting.first(most)
+        done, is_refused = self._apply_together(asked, number, at)
+        most = max(1, len(asked) // 2) if is_refused else 2 * most  # fewer have to be done again next time
+        waiting.settled(done)
+        if done == 1 and self.engine.looks_ahead:
+            for part in waiting.first():
+                self._look_ahead(part)
+        return done, most
 
     def _look_ahead(self, part: Part) -> None:
         following = announced(part, rule_names(self.engine.program))
@@ -336,9 +347,10 @@ class Job:
             self._state.forget_all_but(kept)
 
     def _publish(self, version: int, rows: pa.Table | None) -> None:
-        feed = whole_feed(self.engine, self._spark) if rows is None and self._changes else rows
-        for sink in self._changes:
-            sink.publish(version, feed)
+        with titled(self._spark, f"publish version {version}"):
+            feed = whole_feed(self.engine, self._spark) if rows is None and self._changes else rows
+            for sink in self._changes:
+                sink.publish(version, feed)
         reach("version-published")
         self._outbox.done(version)
 
@@ -376,17 +388,3 @@ def _lacking(found: Mapping[str, WithoutValue]) -> dict[str, dict[str, Any]]:
 
 def _size(engine: Kept) -> int:
     return sum(map(engine.size, engine.relations))
-
-
-@contextmanager
-def _session(pipeline: Pipeline, given: SparkSession | None) -> Iterator[SparkSession]:
-    """The given session, else the one that is running already, else one of our own that ends with the run."""
-    there = given or found_session()
-    if there is not None:
-        yield there
-        return
-    running = session(pipeline.master, app=pipeline.file.stem, options=pipeline.spark)
-    try:
-        yield running
-    finally:
-        close(running)

@@ -37,8 +37,10 @@ from tidelog.pipeline.out.folders import folder_in_bytes, folder_name
 from tidelog.pipeline.out.missing_table import lacks_table
 from tidelog.pipeline.out.shelf import Shelf, local_folder
 from tidelog.pipeline.out.triple_frames import frame_of
+from tidelog.pipeline.sessions import titled
 from tidelog.pipeline.settings.config import Sink
 from tidelog.pipeline.sources.records import SPARK_ERRORS
+from tidelog.planning.short_names import in_words
 from tidelog.visible import visible
 
 Rows: TypeAlias = "pa.Table | DataFrame"
@@ -166,7 +168,8 @@ class RelationSink:
             return
         for relation in self._sink.relations or engine.relations:
             if relation in engine:
-                with _writing(self._sink):
+                title = f"publish {in_words(relation)} of version {engine.version}"
+                with _writing(self._sink), titled(self._spark, title):
                     self._publish(engine, relation)
         self._published, self._at = engine.version, now
 

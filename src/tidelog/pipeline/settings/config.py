@@ -60,6 +60,32 @@ class FactSource:
 
 
 @dataclass(frozen=True, slots=True)
+class Always:
+    """A text that stands for a column: every row has it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowColumns:
+    """Which columns of a stream make an update of each row: its op, its relation, and its values.
+
+    One column of values holds them as a JSON array; several columns hold a value each, of the types that are given.
+    """
+
+    op: str | Always
+    relation: str | Always
+    values: str | tuple[str, ...]
+    types: tuple[str, ...] | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that have to be there."""
+        values = (self.values,) if isinstance(self.values, str) else self.values
+        return tuple(name for name in (self.op, self.relation, *values) if isinstance(name, str))
+
+
+@dataclass(frozen=True, slots=True)
 class UpdateSource:
     """Where updates come from: a folder of files that Spark watches, or any streaming format."""
 
@@ -72,6 +98,8 @@ class UpdateSource:
     options: Options = field(default_factory=dict)
     line: str | None = None
     """The column that holds updates as JSON lines, in a format that has columns of its own."""
+    columns: RowColumns | None = None
+    """The columns that make an update of each row, in such a format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +138,7 @@ class Pipeline:
     spark: Options = field(default_factory=dict)
     prometheus: Path | None = None
     port: int | None = None
+    address: str = "127.0.0.1"
 
     def relation_of(self, source: FactSource) -> str:
         """The relation that a source fills: of a graph that is reasoned over, every RDF source gives triples."""
@@ -183,6 +212,7 @@ def _pipeline(content: Mapping[str, Any], file: Path, places: Places) -> Pipelin
         spark=options,
         prometheus=folder / status["prometheus"] if "prometheus" in status else None,
         port=status.get("port"),
+        address=status.get("address", "127.0.0.1"),
     )
 
 
@@ -210,6 +240,18 @@ def _updates(table: Mapping[str, Any], folder: Path) -> UpdateSource:
         tuple(table.get("order", ())),
         _options(table),
         table.get("line"),
+        _columns(table["columns"]) if "columns" in table else None,
+    )
+
+
+def _columns(table: Mapping[str, Any]) -> RowColumns:
+    op, relation = (Always(one["always"]) if isinstance(one, dict) else one for one in (table["op"], table["relation"]))
+    values, types = table["values"], table.get("types")
+    return RowColumns(
+        op,
+        relation,
+        values if isinstance(values, str) else tuple(values),
+        None if types is None else tuple(types),
     )
 
 

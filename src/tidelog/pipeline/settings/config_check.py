@@ -17,6 +17,7 @@ import glob
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,9 @@ OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "in", "not in", "like", "is null",
 
 TYPES = ("number", "unsigned", "float", "symbol", "bool")
 """The types of columns; without one, text is a number, a float or a symbol, whichever fits all of a column."""
+
+OPS = ("insert", "delete", "add_rules", "remove_rules")
+"""What a row of updates can ask for."""
 
 READ_FORMATS = ("csv", "json", "jsonl", "text", "rdf", "parquet", "orc", "avro", "xml", "jdbc", "delta")
 WRITTEN_FORMATS = ("csv", "json", "parquet", "orc", "avro", "jdbc", "delta", "console")
@@ -93,8 +97,17 @@ UPDATES = {
     "every": Key(_NUMBER, least=0),
     "order": Key((list,), _TEXT),
     "line": Key(_TEXT),
+    "columns": Key((dict,)),
     "options": _OPTIONS,
 }
+COLUMNS = {
+    "op": Key((str, dict), needed=True),
+    "relation": Key((str, dict), needed=True),
+    "values": Key((str, list), _TEXT, needed=True),
+    "types": Key((list,), _TEXT, words=TYPES),
+}
+ALWAYS = {"always": Key(_TEXT, needed=True)}
+ALWAYS_OP = {"always": Key(_TEXT, needed=True, words=OPS)}
 SINK = {
     "what": Key(_TEXT, words=("changes", "relations")),
     "format": Key(_TEXT, needed=True, usual=WRITTEN_FORMATS),
@@ -114,7 +127,7 @@ LIMITS = {
     name: Key(_NUMBER if name == "seconds" else (int,), least=1e-9) for name in ("facts", "rounds", "seconds", "bytes")
 }
 SPARK = {"master": Key(_TEXT), "memory": Key(_TEXT), "options": _OPTIONS}
-STATUS = {"prometheus": _PATH, "port": Key((int,), least=0)}
+STATUS = {"prometheus": _PATH, "port": Key((int,), least=0), "address": Key(_TEXT)}
 
 
 def check_pipeline(content: Mapping[str, Any], places: Places) -> list[Problem]:
@@ -151,6 +164,9 @@ def _check(content: Mapping[str, Any], places: Places) -> Iterator[Problem]:
             yield Problem("E725", wrong[0], places.of("spark", "master"), wrong[1])
     if isinstance(content.get("engine"), dict) and isinstance(content["engine"].get("limits"), dict):
         yield from _table(content["engine"]["limits"], LIMITS, places, "engine", "limits")
+    status = content.get("status")
+    if isinstance(status, dict) and isinstance(status.get("address"), str):
+        yield from _address(status, places)
     sources = content.get("sources")
     for relation, table in sources.items() if isinstance(sources, dict) else ():
         yield from _source(table, places, relation)
@@ -161,6 +177,17 @@ def _check(content: Mapping[str, Any], places: Places) -> Iterator[Problem]:
             yield from _sink(table, places, index)
     if isinstance(content.get("updates"), dict):
         yield from _updates(content["updates"], places)
+
+
+def _address(status: Mapping[str, Any], places: Places) -> Iterator[Problem]:
+    place = places.of("status", "address")
+    try:
+        IPv4Address(status["address"])
+    except ValueError:
+        remedy = "write 127.0.0.1, 0.0.0.0, or another IPv4 address of this machine in numbers"
+        yield Problem("E725", f"address cannot be {status['address']!r}", place, remedy)
+    if "port" not in status:
+        yield Problem("E723", "status has an address and no port", place, "add port = 9464, or leave address out")
 
 
 def _source(table: object, places: Places, relation: str) -> Iterator[Problem]:
@@ -182,6 +209,30 @@ def _source(table: object, places: Places, relation: str) -> Iterator[Problem]:
 def _updates(table: Mapping[str, Any], places: Places) -> Iterator[Problem]:
     if "path" not in table and table.get("format", "jsonl") in ("jsonl", "parquet"):
         yield Problem("E723", "updates lacks path", places.of("updates"), "name the folder that receives updates")
+    columns = table.get("columns")
+    if isinstance(columns, dict):
+        yield from _columns(columns, places)
+        if table.get("format", "jsonl") == "jsonl":
+            remedy = "leave updates.columns out, or name the format that has them"
+            yield Problem("E725", "JSON lines have no columns", places.of("updates", "columns"), remedy)
+        if "line" in table:
+            remedy = "keep line if a column holds JSON lines, else columns"
+            yield Problem("E725", "updates has both line and columns", places.of("updates", "line"), remedy)
+
+
+def _columns(table: Mapping[str, Any], places: Places) -> Iterator[Problem]:
+    where = ("updates", "columns")
+    yield from _table(table, COLUMNS, places, *where)
+    for name, keys in (("op", ALWAYS_OP), ("relation", ALWAYS)):
+        if isinstance(table.get(name), dict):
+            yield from _table(table[name], keys, places, *where, name)
+    values, types = table.get("values"), table.get("types")
+    if isinstance(types, list) and isinstance(values, str):
+        remedy = 'write values = ["..."] if the column holds one value; JSON says its own types'
+        yield Problem("E725", "one column of JSON arrays takes no types", places.of(*where, "types"), remedy)
+    elif isinstance(types, list) and isinstance(values, list) and len(types) != len(values):
+        sentence = f"there are {len(values)} values and {len(types)} types"
+        yield Problem("E725", sentence, places.of(*where, "types"), "write a type for each value")
 
 
 def _sink(table: Mapping[str, Any], places: Places, index: int) -> Iterator[Problem]:

@@ -13,12 +13,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.engine import Engine
 from tidelog.language.terms import Program
 from tidelog.pipeline.engine_or_graph import Kept
+from tidelog.pipeline.sessions import titled
 from tidelog.pipeline.settings.config import FactSource
 from tidelog.pipeline.sources.cleaning import Cleaned, clean
 from tidelog.pipeline.sources.packed_triples import Packed, found_in, packed_frame, packed_records, together
@@ -55,18 +57,26 @@ def extract(
     kept: list[DataFrame] = []
     try:
         for source in sources:
-            if packs and source.format == "rdf":
-                kept.append(_packed(spark, source).persist())
-                triples = _counted(spark, source, kept[-1], rejects)
-                found[source.relation] = Extracted(triples, triples.count, ("any",) * 3)
-                continue
-            cleaned = clean(read_records(spark, source), source, declared.get(source.relation))
-            kept.append(cleaned.frame.persist())
-            found[source.relation] = Extracted(cleaned, _count(spark, source, cleaned, rejects), cleaned.types)
+            with titled(spark, f"read {_words(source)}"):
+                if packs and source.format == "rdf":
+                    kept.append(_packed(spark, source).persist())
+                    triples = _counted(spark, source, kept[-1], rejects)
+                    found[source.relation] = Extracted(triples, triples.count, ("any",) * 3)
+                    continue
+                cleaned = clean(read_records(spark, source), source, declared.get(source.relation))
+                kept.append(cleaned.frame.persist())
+                found[source.relation] = Extracted(cleaned, _count(spark, source, cleaned, rejects), cleaned.types)
         yield found
     finally:
         for frame in kept:
             frame.unpersist()
+
+
+def _words(source: FactSource) -> str:
+    """A source in the titles of jobs: the end of its path, or its table, or its format."""
+    if source.path:
+        return "/".join(PurePosixPath(source.path).parts[-2:])
+    return source.options.get("dbtable", source.format)
 
 
 def load(engine: Kept, sources: Mapping[str, Extracted]) -> None:

@@ -25,6 +25,7 @@ from tidelog.errors import PipelineError, Place, Problem
 from tidelog.observe.logs import log
 from tidelog.pipeline.out.folders import LONGEST, folder_name
 from tidelog.pipeline.out.shelf import Shelf, local_folder
+from tidelog.pipeline.sessions import titled
 from tidelog.pipeline.settings.config import LINE_FORMATS, FactSource
 from tidelog.pipeline.sources.records import HEADER
 
@@ -95,6 +96,10 @@ class RejectsTable:
 
     def _write(self, part: str, rejects: DataFrame) -> None:
         frame, name = rejects.coalesce(1), f"part={folder_name(part, LONGEST - len('part='))}"
+        with titled(self._spark, f"keep the rejects of {part}"):
+            self._put(frame, name)
+
+    def _put(self, frame: DataFrame, name: str) -> None:
         if self._shelf is None:
             frame.write.mode("overwrite").parquet(f"{self._path}/{name}")
         else:
@@ -132,14 +137,17 @@ def readable(file: str) -> str:
 def unsplit_files(spark: SparkSession) -> Iterator[None]:
     """While this lasts, Spark reads every file in one piece, from its first line to its last."""
     names = ("spark.sql.files.maxPartitionBytes", "spark.sql.files.openCostInBytes")
-    before = {name: spark.conf.get(name) for name in names}
+    before = {name: spark.conf.get(name, None) for name in names}
     for name in names:
         spark.conf.set(name, _UNSPLIT)
     try:
         yield
     finally:
         for name, value in before.items():
-            spark.conf.set(name, value or "")
+            if value is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, value)
 
 
 def _storable(value: str | int | None) -> str | int | None:

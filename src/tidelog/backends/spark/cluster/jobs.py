@@ -4,6 +4,7 @@ What      : `Jobs` runs actions under a name that people understand, knows how m
             failures into ours.
 Idea      : Spark's own bookkeeping is read: one action may take several jobs (a broadcast, an adaptive shuffle).
 Invariant : nothing under backends/spark starts a job except through `run`; a failed action raises a PipelineError.
+            Afterwards the caller's thread names its own jobs as it did before.
 Never     : no facts and no rules.
 """
 
@@ -11,10 +12,11 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TypeVar
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
@@ -24,6 +26,8 @@ from tidelog.errors import PipelineError
 T = TypeVar("T")
 _LOST = "CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND"
 """Spark's word for kept blocks that no executor has any more."""
+_PROPERTIES = ("spark.job.description", "spark.jobGroup.id", "spark.job.interruptOnCancel")
+"""What a title and a group change on a thread."""
 
 
 class Jobs:
@@ -36,7 +40,7 @@ class Jobs:
         self._number = 0
         self._group = self._name
         self.actions = 0
-        self._title = "tidelog"
+        self._title = "tidelog: work on facts"
 
     def aside(self) -> Jobs:
         """Actions of a reader in the same session: they ask no budget, and nobody counts them."""
@@ -95,9 +99,8 @@ class Jobs:
         self.actions += 1
         context = getattr(self.spark, "_sc", None)
         try:
-            if context is not None:
-                context.setJobGroup(self._group, self._title)
-            return action()
+            with called(context, self._title, self._group):
+                return action()
         except (PySparkException, Py4JError, OSError, AttributeError) as error:
             raise self._failure(error) from error
 
@@ -118,6 +121,26 @@ class Jobs:
                 " reaches, lost executors lose no facts",
             )
         return failed(error)
+
+
+@contextmanager
+def called(context: SparkContext | None, title: str, group: str | None = None) -> Iterator[None]:
+    """While this lasts, jobs of this thread have a title, and a group if one is given; then what they had before."""
+    if context is None:
+        yield
+        return
+    names = _PROPERTIES if group is not None else _PROPERTIES[:1]
+    before = {name: context.getLocalProperty(name) for name in names}
+    if group is None:
+        context.setJobDescription(title)
+    else:
+        context.setJobGroup(group, title)
+    try:
+        yield
+    finally:
+        with suppress(Py4JError, AttributeError, OSError):  # of a stopped session nothing is left to put back
+            for name, value in before.items():
+                context.setLocalProperty(name, value)  # type: ignore[arg-type]
 
 
 def _stopped() -> PipelineError:
