@@ -134,6 +134,16 @@ def _law_on_spark(step: int) -> Counter[str]:
     return seen
 
 
+def _continuation_on_spark(step: int) -> Counter[str]:
+    from tests.backends.spark.continuation import continued
+
+    seen = Counter[str]()
+    with _spark() as spark, tempfile.TemporaryDirectory() as folder:
+        for seed in range(1_000 + 5 * step, 1_005 + 5 * step):
+            seen += continued(spark, seed, Path(folder) / str(seed) / "state")
+    return seen
+
+
 def _lives(step: int) -> Counter[str]:
     from tests.laws.test_state_machine import live
 
@@ -156,6 +166,7 @@ TIERS = {
     "interrupts-spark": Tier(17, "500 hits on Spark", 20, _interrupts_on_spark),
     "threads": Tier(18, "30 minutes", 30, _threads),
     "kills": Tier(9, "50 kills per place", 5 * len(FAILPOINTS), _kills),
+    "continuation-spark": Tier(10, "100 streams that both backends continue", 20, _continuation_on_spark),
     "poison": Tier(19, "500 streams", 20, _poison),
     "fuzz": Tier(15, "1,000,000 texts", 50, _fuzz),
     "law": Tier(1, "10,000 cases", 40, _law),
