@@ -173,7 +173,9 @@ class StateLog:
         described = (info.store for info in self._table.infos() if info.commit >= commit)
         named = far.files_of(self.directory, described)
         count, size = self._table.remove_all_but(needed | self._table.added_since(commit))
+        reach("rows-forgotten")
         more, larger = far.remove_all_but(self.directory, named)
+        reach("files-forgotten")
         self._table.shorten_log(commit)
         return count + more, size + larger
 
@@ -273,6 +275,7 @@ class StateLog:
             assert store is not None
             relations[name] = each.arity, each.size
             rows = store.write_rows(name, snapshot.version, str(self.directory), f"base-{identity}-{number}")
+            reach("far-rows-written")
             base += [self._table.written(*one) for one in rows]
             if sum(count for _, count in rows) != each.size:
                 raise LawError.of("E907", f"{name} was not written with all its facts", remedy="report this")
