@@ -42,9 +42,10 @@ class Tier:
 
 @contextmanager
 def _spark() -> Iterator[SparkSession]:
+    from tests.conftest import JAVA
     from tidelog.backends.spark.cluster.session import close, session
 
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # as in tests/conftest.py
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA)
     options = {"spark.sql.shuffle.partitions": "3", "spark.default.parallelism": "3"}
     started = session("local[2]", app="tidelog-records", options=options)
     yield started
