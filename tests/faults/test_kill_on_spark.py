@@ -7,6 +7,7 @@ anything names them; so nothing may be left that no version names, either.
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,11 +36,15 @@ TIMES: Mapping[str, tuple[int, ...]] = {
 
 
 def kill_on_spark(spark: SparkSession, place: str, seed: int, folder: Path) -> Counter[str]:
-    """Kill a process at a place, look at what it left, and continue on Spark; what was done."""
+    """Kill a process at a place, look at what it left, and continue on Spark; what was done.
+
+    The files of the engine itself are taken away before: a state is whole without them.
+    """
     times = TIMES.get(place, (1, 2, 5))
     time = times[seed % len(times)]
     directory = folder / f"{place}-{seed}" / "state"
     acknowledged = killed(directory, seed, f"{place}:{time}", "spark")
+    shutil.rmtree(f"{directory}-store")
     with driver(spark, PAGED, 2, {"spark.tidelog.directory": f"{directory}-next"}):
         check(directory, seed, acknowledged, BATCHES_ON_SPARK, backend="spark", spark=spark)
     return Counter({"kills": 1, f"at {place}": 1, "batches acknowledged": len(acknowledged)})
