@@ -39,7 +39,7 @@ from tidelog.state.reading import read_versions
 WAYS: Mapping[str, Mapping[str, int]] = {
     "paged": PAGED,
     "by executors": {**PAGED, "written": 0},
-    "overlaid": {**PAGED, "overlay": 100},
+    "overlaid": {**PAGED, "overlay": 3},
     "in bulk": BULK,
     "held": HELD,
 }
@@ -58,7 +58,7 @@ class Turn:
     def of(draw: Random, opener: str) -> Turn:
         """By chance; who does not repeat a save goes on, so the next turn is of the same engine."""
         fails_at = draw.choice((*FAILPOINTS, *FAR)) if draw.random() < 0.3 else ""
-        return Turn(opener, fails_at, draw.random() < 0.7)
+        return Turn(opener, fails_at, draw.random() < 0.5)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Way:
         turns: list[Turn] = []
         for number in range(updates):
             is_local = (kind == 0 and number % 2 == 0) or (kind == 1 and draw.random() < 0.3)
-            opener = LOCAL if is_local else draw.choice([*on_spark, SAME])
+            opener = LOCAL if is_local else draw.choice([*on_spark, SAME, SAME])
             is_open = bool(turns) and bool(turns[-1].fails_at) and not turns[-1].is_repeated
             turns.append(Turn.of(draw, SAME if is_open else opener))
         if turns:
