@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 os.environ.setdefault("TIDELOG_KERNELS", "")
 
 # Sessions of tests live for minutes and carry little: Java's dear compiler and its threads for garbage repay nothing.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+# Without the dear compiler Java has 48 MB for compiled code; plans of a few minutes fill them, and it compiles no more.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA)
 
 # The default run is repeatable, so that a red build is red for everybody; `make test-long` explores. Neither judges by
 # time: machines are shared, and a slow example is no fault.

@@ -6,6 +6,7 @@ there, the batch in flight is there wholly or not at all, and batches that come 
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -13,38 +14,35 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.faults.stream import BATCHES, PROGRAM, batches, follow
 from tests.state.streams import sight
 from tidelog import Engine
-from tidelog.state import log
-from tidelog.state.failpoints import FAILPOINTS, VARIABLE, FailpointError, raising
+from tidelog.state import far, lock, log
+from tidelog.state.failpoints import FAILPOINTS, FORGETTING, VARIABLE, FailpointError, raising
 from tidelog.state.log import StateLog
 from tidelog.state.reading import read_versions
 
 ROOT = Path(__file__).parents[2]
 
 
-@pytest.fixture(autouse=True)
-def usual_sizes(monkeypatch):
-    """What `follow` changes is put back."""
-    monkeypatch.setattr(log, "FAN_OUT", log.FAN_OUT)
-    monkeypatch.setattr(log, "LEAST_CHANGES", log.LEAST_CHANGES)
-
-
-def killed(directory: Path, seed: int, failpoint: str) -> list[int]:
+def killed(directory: Path, seed: int, failpoint: str, *backend: str) -> list[int]:
     """Follow the stream in a process that dies at the failpoint; the batches that it acknowledged."""
-    acknowledged = killed_if_reached(directory, seed, failpoint)
+    acknowledged = killed_if_reached(directory, seed, failpoint, *backend)
     assert acknowledged is not None, f"{failpoint} was not reached"
     return acknowledged
 
 
-def killed_if_reached(directory: Path, seed: int, failpoint: str) -> list[int] | None:
-    """As `killed`; None if the stream ends before the failpoint."""
+def killed_if_reached(directory: Path, seed: int, failpoint: str, *backend: str) -> list[int] | None:
+    """As `killed`; None if the stream ends before the failpoint.
+
+    Every process that has the output ends first: Java, too, which ends when its driver does.
+    """
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.stream", str(directory), str(seed)],
+        [sys.executable, "-m", "tests.faults.stream", str(directory), str(seed), *backend],
         cwd=ROOT,
         env={**os.environ, VARIABLE: failpoint},
         capture_output=True,
@@ -64,22 +62,35 @@ def expected(seed: int, count: int) -> object:
     return sight(engine)
 
 
-def check(directory: Path, seed: int, acknowledged: list[int]) -> None:
+def unnamed(directory: Path) -> set[str]:
+    """Files that no version names: rows, drafts of them, and files beside the table; and strange entries of the log."""
+    log, segments = directory / "_delta_log", directory / far.FOLDER
+    named = far.files_of(directory, (info.store for info in read_versions(directory)))
+    for entry in log.glob("*.json"):
+        lines = [json.loads(line) for line in entry.read_bytes().split(b"\n") if line]
+        named |= {line["add"]["path"] for line in lines if "add" in line} | {entry.name}
+    found = [*directory.iterdir(), *log.iterdir(), *(segments.iterdir() if segments.exists() else ())]
+    return {path.name for path in found if path.is_file()} - named - {lock.NAME}
+
+
+def check(directory: Path, seed: int, acknowledged: list[int], many: int = BATCHES, **where: Any) -> None:
     """Look at what a process left that had acknowledged a number of batches, and continue."""
     with StateLog(directory) as state:
         is_empty, last = state.is_empty, state.last_batch()
     present = 0 if last is None else last + 1
     assert present in (len(acknowledged), len(acknowledged) + 1), "an acknowledged batch is lost, or one too many there"
     if not is_empty:
-        engine = Engine.open(directory)
+        engine = Engine.open(directory, **where)
         engine.verify()
         assert sight(engine) == expected(seed, present), "the state is neither the one before nor the one after"
-    assert follow(directory, batches(seed), lambda batch: None) == expected(seed, BATCHES)
+        engine.close()
+    assert follow(directory, batches(seed)[:many], lambda batch: None, **where) == expected(seed, many)
+    assert unnamed(directory) == set(), "files are left that no version names"
     recorded = [info.batch for info in read_versions(directory) if info.batch is not None]
-    assert recorded == list(range(BATCHES)), "a batch is missing or applied twice"
+    assert recorded == list(range(many)), "a batch is missing or applied twice"
 
 
-@pytest.mark.parametrize("failpoint", FAILPOINTS)
+@pytest.mark.parametrize("failpoint", [*FAILPOINTS, *FORGETTING])
 def test_a_killed_process_leaves_a_version(failpoint, tmp_path):
     """Once per place, the second time that it is reached, so that there is a version before."""
     check(tmp_path / "state", 1, killed(tmp_path / "state", 1, f"{failpoint}:2"))
@@ -92,7 +103,7 @@ def test_the_very_first_save_can_be_killed(failpoint, tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("failpoint", FAILPOINTS)
+@pytest.mark.parametrize("failpoint", [*FAILPOINTS, *FORGETTING])
 def test_a_killed_process_always_leaves_a_version(failpoint, tmp_path):
     """Fifty times per place, over seeds and times of passing; not every stream passes a merge twice."""
     kills = 0

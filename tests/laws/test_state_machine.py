@@ -7,6 +7,7 @@ come. Faults of this kind sit in what survives a step: counts, marks, prepared p
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -31,6 +32,7 @@ from tests.differential.oracle import model
 from tidelog.analysis.program_check import check
 from tidelog.language.parser import parse
 from tidelog.language.printer import rule_key
+from tidelog.state.log import StateLog
 
 RULES = tuple(
     parse(text).rules[0]
@@ -67,19 +69,24 @@ some = st.lists(facts, min_size=1, max_size=4).map(tuple)
 
 
 class Life(RuleBasedStateMachine):
-    """An engine beside the whole memory of recomputation: the rules and the explicit facts."""
+    """An engine beside the whole memory of recomputation: the rules and the explicit facts.
+
+    `where` names another backend, where a life begins; a saved state is opened there or in process.
+    """
+
+    where: Mapping[str, Any] = {}
 
     def __init__(self) -> None:
         super().__init__()
         self.folder: Path | None = None
         self.state = State((), {})
         self.model: set[FactKey] = set()
-        self.engine = tl.Engine()
+        self.engine = tl.Engine(**self.where)
 
     @initialize(strategy=st.sampled_from(STRATEGIES), chosen=st.sets(st.integers(0, 3)), start=some)
     def begin(self, strategy: str, chosen: set[int], start: tuple[Any, ...]) -> None:
         """Start with some of the first rules, which go together, and some facts."""
-        self.engine = tl.Engine(strategy=strategy)
+        self.engine = tl.Engine(strategy=strategy, **self.where)
         self._apply(Update(insert=start, add_rules=tuple(RULES[number] for number in sorted(chosen))))
 
     @rule(chosen=some)
@@ -126,14 +133,24 @@ class Life(RuleBasedStateMachine):
         self.engine.strategy = strategy
         assert self.engine.strategy == strategy
 
-    @rule(strategy=st.sampled_from(STRATEGIES))
-    def save_and_open(self, strategy: str) -> None:
-        """Save, and go on with what was saved; the state grows from save to save."""
+    @rule(strategy=st.sampled_from(STRATEGIES), is_elsewhere=st.booleans())
+    def save_and_open(self, strategy: str, is_elsewhere: bool) -> None:
+        """Save, and go on with what was saved, in process or elsewhere; the state grows from save to save."""
         self.folder = self.folder or Path(mkdtemp(prefix="tidelog-life-"))
         self.engine.save(self.folder / "state")
         version = self.engine.version
-        self.engine = tl.Engine.open(self.folder / "state", strategy=strategy)
+        self.engine.close()
+        where = self.where if is_elsewhere else {}
+        self.engine = tl.Engine.open(self.folder / "state", strategy=strategy, **where)
         assert self.engine.version == version
+
+    @precondition(lambda self: self.folder is not None)
+    @rule()
+    def forget(self) -> None:
+        """Forget all stored versions but the last."""
+        assert self.folder is not None
+        with StateLog(self.folder / "state") as state:
+            state.forget_all_but(1)
 
     @precondition(lambda self: "path" in self.engine and "e" in self.engine)
     @rule(start=numbers)
@@ -155,6 +172,7 @@ class Life(RuleBasedStateMachine):
     def teardown(self) -> None:
         """The engine's own check agrees in the end."""
         self.engine.verify()
+        self.engine.close()
         if self.folder is not None:
             shutil.rmtree(self.folder)
 
@@ -176,8 +194,8 @@ class Life(RuleBasedStateMachine):
         assert keys(change.deleted) == before - self.model
 
 
-def live(examples: int, steps: int, *, repeatable: bool) -> None:
-    """Run `examples` lives of at most `steps` steps each."""
+def live(examples: int, steps: int, *, repeatable: bool, **where: Any) -> None:
+    """Run `examples` lives of at most `steps` steps each; `where` names another backend."""
     quiet = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
     chosen = settings(
         max_examples=examples,
@@ -187,7 +205,7 @@ def live(examples: int, steps: int, *, repeatable: bool) -> None:
         suppress_health_check=quiet,
         database=None,
     )
-    run_state_machine_as_test(Life, settings=chosen)
+    run_state_machine_as_test(type("Life", (Life,), {"where": where}), settings=chosen)
 
 
 def test_every_life_keeps_the_law() -> None:

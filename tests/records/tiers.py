@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tidelog.maintenance.registry import STRATEGIES
-from tidelog.state.failpoints import FAILPOINTS
+from tidelog.state.failpoints import FAILPOINTS, FAR, FORGETTING
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -42,9 +42,10 @@ class Tier:
 
 @contextmanager
 def _spark() -> Iterator[SparkSession]:
+    from tests.conftest import JAVA
     from tidelog.backends.spark.cluster.session import close, session
 
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # as in tests/conftest.py
+    os.environ.setdefault("SPARK_SUBMIT_OPTS", JAVA)
     options = {"spark.sql.shuffle.partitions": "3", "spark.default.parallelism": "3"}
     started = session("local[2]", app="tidelog-records", options=options)
     yield started
@@ -134,11 +135,37 @@ def _law_on_spark(step: int) -> Counter[str]:
     return seen
 
 
+def _continuation_on_spark(step: int) -> Counter[str]:
+    from tests.backends.spark.continuation import continued
+
+    seen = Counter[str]()
+    with _spark() as spark, tempfile.TemporaryDirectory() as folder:
+        for seed in range(1_000 + 5 * step, 1_005 + 5 * step):
+            seen += continued(spark, seed, Path(folder) / str(seed) / "state")
+    return seen
+
+
 def _lives(step: int) -> Counter[str]:
     from tests.laws.test_state_machine import live
 
     live(10, 60, repeatable=False)
     return Counter({"lives": 10, "steps of a life, at most": 600})
+
+
+def _lives_on_spark(step: int) -> Counter[str]:
+    from tests.backends.spark.test_lives import live_on_spark
+
+    with _spark() as spark:
+        live_on_spark(spark, 5, 20, overlay=(0, 10)[step % 2], repeatable=False)
+    return Counter({"lives": 5, "steps of a life, at most": 100})
+
+
+def _kills_on_spark(step: int) -> Counter[str]:
+    from tests.faults.test_kill_on_spark import PLACES, kill_on_spark
+
+    place, part = PLACES[step % len(PLACES)], step // len(PLACES)
+    with _spark() as spark, tempfile.TemporaryDirectory() as folder:
+        return kill_on_spark(spark, place, part, Path(folder))
 
 
 def _metamorphic(step: int) -> Counter[str]:
@@ -156,11 +183,14 @@ TIERS = {
     "interrupts-spark": Tier(17, "500 hits on Spark", 20, _interrupts_on_spark),
     "threads": Tier(18, "30 minutes", 30, _threads),
     "kills": Tier(9, "50 kills per place", 5 * len(FAILPOINTS), _kills),
+    "kills-spark": Tier(9, "2 kills per place on Spark", 2 * len((*FAILPOINTS, *FAR, *FORGETTING)), _kills_on_spark),
+    "continuation-spark": Tier(10, "100 streams that both backends continue", 20, _continuation_on_spark),
     "poison": Tier(19, "500 streams", 20, _poison),
     "fuzz": Tier(15, "1,000,000 texts", 50, _fuzz),
     "law": Tier(1, "10,000 cases", 40, _law),
     "law-spark": Tier(2, "200 cases on Spark", 10, _law_on_spark),
     "lives": Tier(6, "200 lives of 60 steps", 20, _lives),
+    "lives-spark": Tier(6, "50 lives of 20 steps on Spark", 10, _lives_on_spark),
     "metamorphic": Tier(4, "5,000 cases", 42, _metamorphic),
 }
 

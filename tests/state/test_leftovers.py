@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from deltalake import DeltaTable
 
 from tests.state.streams import sight
 from tidelog import Engine
@@ -201,3 +202,22 @@ def test_nothing_is_removed_that_no_save_wrote(tmp_path, capsys):
     assert not orphan.exists()
     assert set(Engine.open(tmp_path)["p"]) == {(1,), (2,)}
     capsys.readouterr()
+
+
+def test_forgetting_after_a_save_of_unknown_outcome_keeps_what_it_saved(tmp_path, monkeypatch):
+    """The log was taken as it was before that save, so its file counted as nobody's and the last version was lost."""
+    engine = started(tmp_path / "state")
+    engine.save(tmp_path / "state")
+    engine.apply(insert={"p": [(3,)]})
+    with StateLog(tmp_path / "state") as state:
+        known, commit = state._table.delta, DeltaTable(tmp_path / "state").create_write_transaction
+
+        def full(*arguments, **named):
+            commit(*arguments, **named)
+            raise OSError(28, "No space left on device")  # for the checkpoint, say, that follows the commit
+
+        monkeypatch.setattr(known, "create_write_transaction", full)
+        with pytest.raises(StateError, match="E606"):
+            engine.save(state)
+        state.forget_all_but(1)
+    assert sight(Engine.open(tmp_path / "state")) == sight(engine)

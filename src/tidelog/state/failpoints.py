@@ -29,7 +29,14 @@ FAILPOINTS: tuple[str, ...] = (
     "base-begins",
     "base-written",
 )
-"""Every place, in the order in which a save passes them; those of merges and bases lie before `files-written`."""
+"""The places of every save, in the order in which it passes them; merges and bases lie before `files-written`."""
+
+FAR: tuple[str, ...] = ("far-rows-written", "file-linked", "description-written")
+"""Those of a save whose relations are in files beside the table (far.py), before `files-written`: the first is passed
+for each relation of a base, the second for each file of a new description."""
+
+FORGETTING: tuple[str, ...] = ("rows-forgotten", "files-forgotten")
+"""Those of removing what only old versions need: files of rows go, then files beside the table, then entries."""
 
 _passed: Counter[str] = Counter()
 _raising: set[str] = set()
@@ -56,7 +63,7 @@ def reach(name: str) -> None:
 @contextmanager
 def raising(name: str) -> Iterator[None]:
     """While this context lasts, reaching the place raises a `FailpointError` in this process."""
-    if name not in FAILPOINTS:
+    if name not in (*FAILPOINTS, *FAR, *FORGETTING):
         raise ValueError(f"there is no failpoint {name}")
     _raising.add(name)
     try:

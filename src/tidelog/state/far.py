@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from tidelog.state.failpoints import reach
 from tidelog.state.rows import Numbers
 
 FOLDER = "_segments"
@@ -126,10 +127,12 @@ def describe(
     folder.mkdir(exist_ok=True)
     for address in addresses:
         _link(address, folder)
+        reach("file-linked")
     path = folder / f"store-{identity}.json"
     path.write_text(json.dumps(said), encoding="utf-8")
     for synced in (path, folder):
         sync(synced)
+    reach("description-written")
     return Description(path.name, said)
 
 

@@ -93,6 +93,16 @@ class StateLog:
             self._table.discard(self._lock.last_begun)
         self._is_certain = True
 
+    def _look_again(self) -> None:
+        """Find out where the log ends, if that is not known: a save may have failed after its commit."""
+        if not self._lock.is_held():
+            raise _not_the_last(self.directory, "it was replaced while it was open")
+        if not (self._is_certain and self._table.is_current()):
+            self._refresh()
+            self._given = None
+            if self._giving == self.given:
+                self._giving = None
+
     @property
     def info(self) -> VersionInfo | None:
         """The last version, None while nothing is saved."""
@@ -131,13 +141,7 @@ class StateLog:
         reach("save-begins")
         first, batch = _first_and_last(batch)
         check_source(source)
-        if not self._lock.is_held():
-            raise _not_the_last(self.directory, "it was replaced while it was open")
-        if not (self._is_certain and self._table.is_current()):
-            self._refresh()
-            self._given = None
-            if self._giving == self.given:
-                self._giving = None
+        self._look_again()
         if self._info is None:
             return self._save(snapshot, snapshot.journals.begin(uuid4().hex), (first, batch), source)
         last, journal = self._info, self._journal(snapshot, self._info)
@@ -155,10 +159,12 @@ class StateLog:
 
     def forget(self, before: int) -> tuple[int, int]:
         """Remove what only versions before the given one need; how many files went, and how many bytes they had."""
+        self._look_again()
         return self._forget(stored_version(self._table, whole_number(before, "a version")).commit)
 
     def forget_all_but(self, commits: int) -> tuple[int, int]:
         """As `forget`, but keep what the last `commits` commits need."""
+        self._look_again()
         first = -1 if self._info is None else self._info.commit - commits + 1
         return self._forget(first) if first > self._table.commits()[0] else (0, 0)
 
@@ -167,7 +173,9 @@ class StateLog:
         described = (info.store for info in self._table.infos() if info.commit >= commit)
         named = far.files_of(self.directory, described)
         count, size = self._table.remove_all_but(needed | self._table.added_since(commit))
+        reach("rows-forgotten")
         more, larger = far.remove_all_but(self.directory, named)
+        reach("files-forgotten")
         self._table.shorten_log(commit)
         return count + more, size + larger
 
@@ -267,6 +275,7 @@ class StateLog:
             assert store is not None
             relations[name] = each.arity, each.size
             rows = store.write_rows(name, snapshot.version, str(self.directory), f"base-{identity}-{number}")
+            reach("far-rows-written")
             base += [self._table.written(*one) for one in rows]
             if sum(count for _, count in rows) != each.size:
                 raise LawError.of("E907", f"{name} was not written with all its facts", remedy="report this")

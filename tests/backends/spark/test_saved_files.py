@@ -159,6 +159,20 @@ def test_a_save_that_fails_does_not_hide_what_changed(
                 assert facts(opened) == facts(engine) == facts(Engine.open(tmp_path / "state"))
 
 
+def test_what_waits_beside_files_that_no_save_knew_is_saved(spark: SparkSession, tmp_path: Path) -> None:
+    """Between two saves files are written anew, and then a few facts change: rows since the first save say which."""
+    with driver(spark, {**PAGED, "overlay": 3}, partitions=2):
+        engine = Engine(backend="spark", spark=spark)
+        engine.apply(insert={"edge": EDGES})
+        engine.save(tmp_path / "state")
+        engine.apply(insert={"edge": [(f"n{number}", "z") for number in range(9)]})
+        engine.apply(insert={"edge": [("y", "z")]}, delete={"edge": EDGES[:1]})
+        [overlaid] = [each.overlaid for each in engine._backend.far.relations().values()]  # type: ignore[union-attr]
+        assert overlaid == 2
+        engine.save(tmp_path / "state")
+        assert facts(Engine.open(tmp_path / "state", backend="spark", spark=spark)) == facts(engine)
+
+
 def test_forgetting_removes_the_files_that_only_old_versions_need(spark: SparkSession, tmp_path: Path) -> None:
     """Every update rewrites its relations here; after forgetting, the last version opens and the first is refused."""
     with driver(spark, PAGED, partitions=2):
