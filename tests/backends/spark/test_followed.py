@@ -16,7 +16,11 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.backends.spark.engines import PAGED, driver
 from tidelog import Engine, Limits
 from tidelog.backends.spark.driver.capacity import Capacity
+from tidelog.backends.spark.large import held_facts
 from tidelog.changes.strategy_choice import Reason
+from tidelog.language.rdf_terms import IRI
+from tidelog.state.log import StateLog
+from tidelog.state.reading import read_versions
 
 RULES = """
     has(x, y) :- part(x, y).
@@ -185,3 +189,55 @@ def test_a_deletion_does_not_fail_for_the_rounds_of_its_portions(spark: SparkSes
         engine.limits = Limits(rounds=expected.apply(insert={"part": PARTS}).stats.rounds)
         _agree(spark, engine, expected, {"delete": GONE})
         engine.verify()
+
+
+VALUES = [("p1", 1), ("p1", 1.0), ("p2", True), ("p2", "1"), ("p3", 2**62), ("p3", IRI("http://x"))]
+
+
+@pytest.mark.parametrize("at_once", [3, 1 << 19])
+def test_a_deletion_in_portions_is_saved_as_what_changed(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """The next version has signed rows, opens on both backends, and older ones open, until they are forgotten.
+
+    Such a save once wrote everything anew, because what portions had changed was thought to be on Spark: 91 processor
+    seconds at 21 million explicit facts, after a deletion of 16.
+    """
+    monkeypatch.setattr(held_facts, "_AT_ONCE", at_once)
+    rules, state = RULES + "worth(x, v) :- has(_, x), value(x, v). old(x) :- part(x, _).", tmp_path / "state"
+    with driver(spark, {**PAGED, "change": 8}):
+        engines = Engine(rules, backend="spark", spark=spark), Engine(rules)
+        for engine in engines:
+            engine.apply(insert={"part": PARTS, "value": VALUES, "old": [("p3",), ("new",)]})
+        engine, expected = engines
+        engine.save(state)
+        before, had = _facts(engine), set(engine["has"])
+        found = engine.apply(delete={"part": GONE, "value": VALUES[:5:2], "old": [("p3",)]})
+        expected.apply(delete={"part": GONE, "value": VALUES[:5:2], "old": [("p3",)]})
+        assert set(found.deleted["has"]) == had - set(engine["has"])
+        assert all(fact in found.deleted["part"] for fact in GONE)
+        assert PARTS[0] not in found.deleted["part"]
+        assert (1, 2, 3) not in found.deleted["part"]
+        engine.save(state)
+        assert [one.kind for one in read_versions(state)] == ["base", "changes"]
+        engine.apply(insert={"part": [("p0", "p5")]})
+        expected.apply(insert={"part": [("p0", "p5")]})
+        engine.save(state)
+        for kind in ("spark", "local"):
+            session = spark if kind == "spark" else None
+            with Engine.open(state, backend=kind, spark=session) as opened:
+                assert _facts(opened) == _facts(expected)
+                for name in opened.relations:
+                    assert set(opened.explicit(name)) == set(expected.explicit(name))
+                opened.verify()
+            with Engine.open(state, version=1, backend=kind, spark=session) as opened:
+                assert _facts(opened) == before
+        with StateLog(state) as log:
+            log.forget(2)
+        with Engine.open(state, version=2, backend="spark", spark=spark) as opened:
+            assert set(opened["has"]) == had - set(found.deleted["has"])
+
+
+def _facts(engine: Engine) -> dict[str, set[tuple[object, ...]]]:
+    """All facts, with the types of their values."""
+    return {name: {tuple((type(value), value) for value in fact) for fact in engine[name]} for name in engine.relations}

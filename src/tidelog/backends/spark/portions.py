@@ -27,12 +27,11 @@ from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.local.joins.row_lookups import distinct_rows
 from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.local.relations.row_sorting import sorted_rows
-from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.shared_frames import FarFacts
 from tidelog.backends.spark.incoming import Arrived
-from tidelog.backends.spark.large.fact_frames import ManyFacts
+from tidelog.backends.spark.large.held_facts import HeldFacts
 from tidelog.backends.spark.store import Facts, SparkStore
 from tidelog.backends.spark.values.ids import Ids
 from tidelog.changes.columns import Columns
@@ -198,23 +197,20 @@ class Portions:
         """What all portions together have done, as tables of ids."""
         come, gone = {}, {}
         for name in self._arities:
-            come[name], gone[name] = _net(self._come.get(name, []), self._gone.get(name, []))
-        withdrawn = {name: np.concatenate(parts) for name, parts in self._withdrawn.items()}
+            come[name], gone[name] = _net(self._come.pop(name, []), self._gone.pop(name, []))
+        withdrawn = {name: _net(parts, [])[0] for name, parts in self._withdrawn.items()}
         return self._tables(come), self._tables(gone), self._tables(withdrawn)
 
     def _tables(self, facts: Mapping[str, Ids]) -> Tables:
-        return {name: self._table(rows, self._arities[name]) for name, rows in facts.items() if len(rows)}
-
-    def _table(self, rows: Ids, arity: int) -> ManyFacts:
-        jobs = self._jobs
-        return ManyFacts(lambda: frames.of_ids(jobs.spark, rows), len(rows), arity, jobs, self._store.constants, None)
+        jobs, constants, arities = self._jobs, self._store.constants, self._arities
+        return {name: HeldFacts(rows, arities[name], jobs, constants) for name, rows in facts.items() if len(rows)}
 
 
 def _net(come: list[Ids], gone: list[Ids]) -> tuple[Ids, Ids]:
-    """What has come and what has gone in all, where a fact that came in one portion may have gone in another."""
-    if not come or not gone:
-        nothing = (come or gone)[0][:0] if come or gone else np.empty((0, 1), np.int64)
-        return np.concatenate([nothing, *come]), np.concatenate([nothing, *gone])
+    """What has come and what has gone in all, sorted; a fact that came in one portion may have gone in another."""
+    if not come and not gone:
+        nothing = np.empty((0, 1), np.int64)
+        return nothing, nothing
     rows = np.concatenate([*come, *gone])
     signs = np.ones(len(rows), np.int64)
     signs[sum(map(len, come)) :] = -1
