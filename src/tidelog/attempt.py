@@ -108,8 +108,8 @@ class _Described:
     inserted: FactTables = field(init=False)
     deleted: FactTables = field(init=False)
     withdrawn: FactTables = field(init=False)
-    kept: tuple[Frozen, Frozen, Frozen, Frozen] | None = None
-    """What a save has to know."""
+    kept: tuple[Frozen, ...] | None = None
+    """What a save has to know: what came, went, became explicit and ceased to be."""
 
 
 class _Done(NamedTuple):
@@ -286,7 +286,22 @@ class Attempt:
         inserted, deleted = self._frozen(outcome.inserted, budget), self._frozen(outcome.deleted, budget)
         described.inserted, described.deleted = _of_users(inserted), _of_users(deleted)
         come, gone = described.asked or (outcome.asserted, outcome.ceased)
-        described.kept = inserted, deleted, self._frozen(come, budget), self._frozen(gone, budget)
+        asserted, ceased = self._frozen(come, budget), self._frozen(gone, budget)
+        described.kept = self._at_hand(inserted, deleted, asserted, ceased)
+
+    def _at_hand(self, *kept: Frozen) -> tuple[Frozen, ...]:
+        """Facts for a save, in this process if a backend that has them elsewhere can bring them.
+
+        If there are more than the last version has, everything is written anew: they can stay where they are.
+        """
+        away = [table for facts in kept for table in facts.values() if hasattr(table, "at_hand")]
+        together = sum(map(len, away))
+        if not away or together > sum(map(self.backend.store.size, self.backend.relations())):
+            return kept
+        return tuple(
+            {name: table.at_hand(together) if hasattr(table, "at_hand") else table for name, table in facts.items()}
+            for facts in kept
+        )
 
     def _given(self, facts: Sources) -> dict[str, Given]:
         return {name: (source, self.after.types(name), self.arity(name)) for name, source in facts.items()}

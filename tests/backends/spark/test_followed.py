@@ -226,14 +226,34 @@ class _Once:
 
 
 @pytest.mark.parametrize(("each", "facts"), [(6, 5_000_000), (3, 10)], ids=["most of it", "no room"])
-def test_a_deletion_is_derived_anew_where_that_is_better(spark: SparkSession, each: int, facts: int) -> None:
-    """At once where more than half of a relation goes; else when a portion does not find room on the driver."""
+def test_a_deletion_is_derived_anew_where_that_is_better(
+    spark: SparkSession, tmp_path: Path, each: int, facts: int
+) -> None:
+    """At once where more than half of a relation goes; else when a portion does not find room on the driver.
+
+    What changed is saved as such all the same, until there are too many such facts to be brought for it.
+    """
     with driver(spark, {**PAGED, "change": 8, "facts": facts}):
         engine, expected = Engine(RULES, backend="spark", spark=spark), Engine(RULES)
         engine.apply(insert={"part": _frame(spark, PARTS)})
         expected.apply(insert={"part": PARTS})
-        assert _agree(spark, engine, expected, {"delete": [part for at, part in enumerate(PARTS) if at % 8 < each]})
+        engine.save(tmp_path / "state")
+        gone = [part for at, part in enumerate(PARTS) if at % 8 < each]
+        assert _agree(spark, engine, expected, {"delete": gone})
         engine.verify()
+        engine.save(tmp_path / "state")
+        few = gone[::6]
+        for most, come in ((held_facts.MOST, few), (2, [part for part in gone if part not in few])):
+            with pytest.MonkeyPatch.context() as patched:
+                patched.setattr(held_facts, "MOST", most)
+                assert _agree(spark, engine, expected, {"insert": come})
+            engine.save(tmp_path / "state")
+        assert [one.kind for one in read_versions(tmp_path / "state")] == ["base", "changes", "changes", "base"]
+        for kind in ("spark", "local"):
+            session = spark if kind == "spark" else None
+            with Engine.open(tmp_path / "state", version=3, backend=kind, spark=session) as opened:
+                assert set(opened.explicit("part")) == set(PARTS) - set(gone) | set(few)
+                opened.verify()
 
 
 def test_portions_leave_the_last_version_until_all_are_done(spark: SparkSession, tmp_path: Path) -> None:
