@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tests.backends.spark.engines import PAGED, driver
 from tidelog import Engine, Limits
+from tidelog.backends.backend import Given
 from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.large import held_facts
 from tidelog.changes.strategy_choice import Reason
@@ -376,4 +377,36 @@ def test_a_budget_of_bytes_sees_what_portions_hold(spark: SparkSession) -> None:
         engine.limits = Limits(bytes=seen[0])
         with pytest.raises(BudgetError, match="E404"):
             engine.apply(delete={"part": COME[:3] + PARTS[7::8]})
+        engine.verify()
+
+
+def test_an_interrupt_behind_all_portions_leaves_the_version_before(spark: SparkSession) -> None:
+    """Nothing but the insertions is left to do, and then nothing but to write the version."""
+    with driver(spark, {**PAGED, "change": 8}):
+        engine, expected = Engine(RULES, backend="spark", spark=spark), Engine(RULES)
+        engine.apply(insert={"part": _frame(spark, PARTS)})
+        expected.apply(insert={"part": PARTS})
+        backend, portions, stored = engine._backend, _portions(engine), list[int]()
+        intern_all, charge = backend.intern_all, backend.charge
+
+        def storing(sources: Mapping[str, Given]) -> object:
+            stored.append(len(portions))
+            if len(stored) == 1:
+                raise KeyboardInterrupt
+            return intern_all(sources)
+
+        def charging() -> None:
+            if len(stored) > 1:
+                raise KeyboardInterrupt
+            charge()
+
+        backend.intern_all, backend.charge = storing, charging  # type: ignore[method-assign]
+        for _ in range(2):
+            with pytest.raises(KeyboardInterrupt):
+                engine.apply(delete={"part": GONE}, insert={"part": COME})
+            assert set(engine["has"]) == set(expected["has"])
+        assert 0 < stored[0] < stored[1]
+        backend.intern_all, backend.charge = intern_all, charge  # type: ignore[method-assign]
+        engine.verify()
+        assert not _agree(spark, engine, expected, {"delete": GONE, "insert": COME[:8]}, "list")
         engine.verify()
