@@ -41,10 +41,18 @@ from tidelog.maintenance.transaction import maintain
 
 NAME = "sensitivity"
 CLOSURE = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."
+LABELLED = """
+    same(x, y, l) :- link(x, y, l).
+    same(y, x, l) :- same(x, y, l).
+    same(x, z, l) :- same(x, y, l), same(y, z, l).
+"""
 GRAPHS = Path(__file__).parents[1] / "data" / "graphs"
 CONSTANTS = {
-    choose: ("SHARE", "SPARSE", "TRIFLE", "WORTH", "PRICE", "PATIENCE", "COUNTING_SHARE", "CURIOSITY"),
-    costs: ("LEARNING", "RENEWAL"),
+    choose: (
+        *("SHARE", "SPARSE", "TRIFLE", "WORTH", "PRICE", "PATIENCE", "COUNTING_SHARE", "CURIOSITY"),
+        *("INDEXED", "MARGIN", "GONE", "DOUBTFUL"),
+    ),
+    costs: ("LEARNING", "RENEWAL", "FEW", "GROWTH", "ROUNDS"),
 }
 PRICES = tuple(one.name for one in fields(LOCAL_PRICES) if one.init and getattr(LOCAL_PRICES, one.name))
 Facts = Mapping[str, Sequence[Fact]]
@@ -61,13 +69,14 @@ class Followed:
 
 
 def cases() -> dict[str, Case]:
-    """Small versions of the workloads of the reports, and two that make `auto` begin and end to count."""
+    """Small versions of the workloads of the reports, and a clique that is not derived in bits: there counting pays."""
     clique = "\n".join(line for line in PLACES.splitlines() if line.startswith(("place2", "place3")))
     ring: list[Fact] = [(at, (at * step + 1) % 110) for step in (1, 7) for at in range(110)]
     corner = [edge for edge in ring if 5 in edge]
     found: dict[str, Case] = {
         "clique survives": (clique, {"relatedPlaces": ring}, [{"relatedPlaces": ring[9:10]}] * 12),
         "clique shrinks": (clique, {"relatedPlaces": ring}, [{"relatedPlaces": corner}] * 30),
+        "labelled clique shrinks": (LABELLED, {"link": _labelled(ring)}, [{"link": _labelled(corner)}] * 30),
         "chain, end": (CLOSURE, {"edge": _chain(300)}, [{"edge": _chain(300)[-3:]}] * 40),
         "chain, middle": (CLOSURE, {"edge": _chain(300)}, [{"edge": _chain(300)[150:151]}] * 100),
     }
@@ -75,11 +84,15 @@ def cases() -> dict[str, Case]:
         rows = csv.reader((GRAPHS / f"{name}.tsv").read_text().splitlines(), delimiter="\t")
         edges: list[Fact] = [(int(x) % 150, int(y) % 150) for x, y in rows]
         edges = sorted(set(random.Random(3).sample(edges, 300)))
-        parts = [{"edge": edges[at : at + size]} for size in (1, 10, 100) for at in range(0, 100, 10)]
+        parts = [{"edge": edges[at : at + size]} for size in (1, 10, 100, 120) for at in range(0, 100, 10)]
         found[name] = CLOSURE, {"edge": edges}, parts
     for load, sizes in ((lubm(), (1, 100, 5_000)), (universities(), (1, 100, 2_000))):
         found[load.name] = load.program, load.facts, [load.deletion(size) for size in sizes for _ in range(8)]
     return found
+
+
+def _labelled(edges: list[Fact]) -> list[Fact]:
+    return [(*edge, "road") for edge in edges]
 
 
 def _chain(length: int) -> list[Fact]:
@@ -118,7 +131,7 @@ def follow(case: Case) -> Followed:
             backend.store,
             book.schedule,
             auto,
-            delete={name: backend.find(name, some, None) for name, some in delete.items()},
+            delete={name: backend.find(name, some, None, None) for name, some in delete.items()},
             insert={name: backend.intern(name, some, None, None) for name, some in insert.items()},
             previous=previous,
             budget=budget,

@@ -22,8 +22,8 @@ from tidelog.analysis.program_check import check
 from tidelog.analysis.spelling import unknown_relation
 from tidelog.arrivals.submitting import Submitting
 from tidelog.arrivals.worker import Running
+from tidelog.asking.at_a_glance import AtAGlance
 from tidelog.asking.notices import Notices
-from tidelog.asking.pictures import AtAGlance
 from tidelog.attempt import Asked, Attempt
 from tidelog.backends.backend import Backend, asked_beside, facts_of, refuse_stored
 from tidelog.backends.choice import backend_from_now_on, backend_named
@@ -212,8 +212,7 @@ class Engine(Submitting, AtAGlance):
 
     def verify(self) -> None:
         """Check the one law: raise a LawError if the materialisation differs from recomputation."""
-        schedule = self._book.schedule
-        problems = violations(self._turns.take(lambda: self._backend.differences(schedule)), schedule)
+        problems = self._turns.take(lambda: violations(self._backend.differences, self._book.schedule))
         if problems:
             raise LawError(problems)
 
@@ -236,8 +235,8 @@ class Engine(Submitting, AtAGlance):
         from tidelog.asking.reasons import cause_of
 
         self._turns.settle()
-        asked, known = (relation, tuple(fact)), (self.version, self._before, self._book.rules)
-        return self._read(lambda backend: cause_of(asked, change, *known, backend))
+        asked = relation, tuple(fact)
+        return self._read(lambda b: cause_of(asked, change, self.version, self._before, self._book.rules, b))
 
     def plan(self, rule: str) -> str:
         """How a rule, by name or text, is evaluated: what drives it, what is joined in which order, by which index."""

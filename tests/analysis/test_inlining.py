@@ -155,8 +155,10 @@ def test_the_least_and_the_greatest_do_not_mind_how_often_a_value_occurs():
         + ".decl a40(x: any) inline\na40(x) :- e(x), x > 1.\nr(x) :- e(x), a0(x).",
         "".join(f".decl a{n}(x: any) inline\na{n}(x) :- e(x), !a{n + 1}(x).\n" for n in range(300))
         + ".decl a300(x: any) inline\na300(x) :- e(x), d(x).\nr(x) :- e(x), a0(x).",
+        "".join(f".decl a{n}(x: any) inline\na{n}(x) :- a{n + 1}(x + 1).\n" for n in range(400))
+        + ".decl a400(x: any) inline\na400(x) :- e(x), x > 1.\nr(x) :- e(x), a0(x).",
     ],
-    ids=["rules", "literals", "functions", "negations"],
+    ids=["rules", "literals", "functions", "negations", "nested functions"],
 )
 def test_programs_that_would_grow_without_measure_are_refused(text):
     """In a moment, and without the memory that they would take."""
@@ -169,3 +171,26 @@ def test_a_long_chain_of_inline_relations_is_followed_to_its_end():
     chain = "".join(f".decl a{n}(x: any) inline\na{n}(x) :- a{n + 1}(x).\n" for n in range(1_500))
     text = chain + ".decl a1500(x: any) inline\na1500(x) :- n(x).\np(x) :- a0(x)."
     assert expanded(text) == ["p(x) :- n(x)."]
+
+
+@pytest.mark.parametrize(
+    "unused",
+    [
+        ".decl c(x: any) inline\nc(x) :- e(x, _).\nc(x) :- e(_, x).\n"
+        ".decl d(n: any) inline\nd(n) :- n = count : { c(_) }.",
+        ".decl a0(x: any) inline\na0(x) :- e(x, _).\n"
+        + "".join(f".decl a{n}(x: any) inline\na{n}(x) :- e(x, _), !a{n - 1}(x).\n" for n in range(1, 60)),
+        ".decl a0(x: any) inline\na0(x) :- e(x, _).\na0(x) :- e(_, x).\n"
+        + "".join(f".decl a{n}(x: any) inline\na{n}(x) :- a{n - 1}(x), a{n - 1}(x).\n" for n in range(1, 6)),
+    ],
+    ids=["an aggregate over alternatives", "deep", "many"],
+)
+def test_inline_relations_that_no_rule_uses_cost_nothing_and_are_not_refused(unused):
+    """They become no rules; a question that uses one is told what is wrong with it.
+
+    Taught by an order of unfolding that went through all inline relations: a library of macros was refused whole for
+    the one that the program leaves aside.
+    """
+    found = examine(parse(f"{unused}\nr(x) :- e(x, _)."))
+    assert not found.problems
+    assert expanded(f"{unused}\nr(x) :- e(x, _).") == ["r(x) :- e(x, _)."]

@@ -15,7 +15,7 @@ relations; E202 a variable that only the head of an inline rule has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -122,7 +122,7 @@ def inlined(program: Program, before: Inlined | None = None) -> Inlined:
     unfolding, known = Unfolding(rules_of, is_typed(program)), _by_rule(before)
     made: list[tuple[Unfolded, ...]] = []
     try:
-        for component in components(tuple(rule for own in definitions.values() for rule in own)):
+        for component in components(_in_use(program, definitions)):
             for name in component.relations & names:  # what others use comes first, so that none waits for a long chain
                 rules_of(name)
         for rule in program.rules:
@@ -155,6 +155,20 @@ def explained(one: Unfolded, problem: Problem) -> Problem:
         place=problem.place or one.rule.place,
         related=(*problem.related, *dict.fromkeys(related)),
     )
+
+
+def _in_use(program: Program, definitions: Mapping[str, Sequence[Rule]]) -> tuple[Rule, ...]:
+    """The inline rules that rules which are evaluated come to: the others cost nothing, and nothing is wrong with them
+    until a question uses them.
+    """
+    found: dict[str, None] = {}
+    left = [rule for rule in program.rules if rule.head.relation not in definitions]
+    while left:
+        read = {atom.relation for literal in left.pop().body for atom, _ in atoms(literal)}
+        for name in sorted((read & definitions.keys()) - found.keys()):
+            found[name] = None
+            left.extend(definitions[name])
+    return tuple(rule for name in found for rule in definitions[name])
 
 
 def _by_rule(before: Inlined | None) -> dict[int, tuple[Unfolded, ...]]:

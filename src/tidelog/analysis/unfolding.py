@@ -38,6 +38,7 @@ from tidelog.language.terms import (
     Term,
     Variable,
     atoms,
+    made_of,
     variables,
 )
 
@@ -50,6 +51,8 @@ MOST_LITERALS = 200_000
 """More literals than this are not put into them."""
 MOST_CALLS = 10_000
 """More functions than this are not in the place of one atom: an argument that a rule has twice is there twice."""
+MOST_NESTED = 200
+"""Functions are not nested deeper than in a text (E105): what walks a term calls itself once for each level."""
 MOST_DEPTH = 50
 """Aggregates, which negations may become, are not nested deeper than this."""
 _FALSE = Comparison("=", Constant(0), Constant(1))
@@ -262,7 +265,7 @@ class _Caller:
         put = _Put(names, atom.place)
         equations = tuple(Comparison("=", given, put.term(own), atom.place) for given, own in equal)
         made = (*first, *equations, *map(put.literal, rule.body))
-        if sum(1 for literal in made for _ in _calls(literal)) > MOST_CALLS:
+        if sum(1 for literal in made for _ in _calls(literal)) > MOST_CALLS or _nested(made) > MOST_NESTED:
             raise TooManyError(self._rule)
         return made
 
@@ -357,20 +360,14 @@ def _depth(body: Body) -> int:
     return max((1 + _depth(literal.body) for literal in body if isinstance(literal, Aggregate)), default=0)
 
 
+def _nested(parts: Iterable[Term | Literal]) -> int:
+    """How deep functions are nested in some terms or literals."""
+    return max((isinstance(part, Call) + _nested(made_of(part)) for part in parts), default=0)
+
+
 def _calls(part: Term | Literal) -> Iterator[Call]:
     """The functions in a literal, those in arguments and in aggregates included."""
-    inner: tuple[Term | Literal, ...] = ()
-    match part:
-        case Call(arguments=arguments):
-            yield part
-            inner = arguments
-        case Atom(terms=terms):
-            inner = terms
-        case Negation(atom=atom):
-            inner = (atom,)
-        case Comparison(left=left, right=right):
-            inner = (left, right)
-        case Aggregate(result=result, value=value, body=body):
-            inner = (result, *body) if value is None else (result, value, *body)
-    for one in inner:
+    if isinstance(part, Call):
+        yield part
+    for one in made_of(part):
         yield from _calls(one)

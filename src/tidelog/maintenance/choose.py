@@ -14,7 +14,7 @@ Departures : counts have to be there before the deletion, so counting is bought 
              says by how much counting is ahead: deletions raise it and insertions lower it. A stage begins to count
              when the account reaches the price, and ends when it is empty.
 
-Every constant below says where it comes from, and what changes when it is halved or doubled: how many of the 802
+Every constant below says where it comes from, and what changes when it is halved or doubled: how many of the 903
 choices of `python -m benchmarks.maintenance.sensitivity`, and how much work in a case where it matters. Costs are in
 derivations (prices.py), reports are those of `python -m benchmarks.maintenance`.
 """
@@ -39,13 +39,13 @@ from tidelog.maintenance.task import Strategy, Task
 
 SHARE = 2 / 3
 """How much of a recomputation an attempt may spend. So an attempt that is given up makes a deletion 1.67 times as dear
-as recomputation at most, and a strategy that is given up for good would have won a factor of 1.5 at most. Halved: 17
-choices; more attempts are cut off, until UOBM-like begins to count: 3.1 times the work. Doubled: 10 choices, 4 % less
-work, but a vain attempt may then cost 1.33 recomputations."""
+as recomputation at most, and a strategy that is given up for good would have won a factor of 1.5 at most. Halved: 10
+choices, LUBM takes 6 % less work. Doubled: 10 choices, 1 % more work at most, but a vain attempt may then cost 1.33
+recomputations."""
 SPARSE = 3.0
 """With fewer derivations per fact overdeletion is tried before checking. Overdeletion is the faster one in the reports
 where stages have 0.7 (LUBM), 1 to 2 (chains) and 2.3 (rmat1k) derivations per fact, checking where they have 11
-(UOBM-like) and more (cliques: one for every vertex). Halved: 17 choices, all in random graphs. Doubled: none."""
+(UOBM-like) and more (cliques: one for every vertex). Halved: 6 choices, all in random graphs. Doubled: none."""
 TRIFLE = 3
 """If deriving a stage anew costs less than this many rounds (without its own rounds), it is derived anew without
 looking further. Example: 300 facts with one derivation each cost 1,200, less than one round. Three rounds is what any
@@ -53,27 +53,40 @@ other way takes: one to find what is in doubt, one to check it, one to insert. H
 Doubled: none."""
 WORTH = 200_000
 """What deriving a stage anew must cost for counts to be worth their memory: 4 ms. The stages of the report streams
-are below, the large ones of deletions above. Halved, doubled: no choice."""
+are below, the large ones of deletions above. Halved, doubled: no choice (the clique that begins to count has cost seven
+times this by then)."""
 PRICE = 5
 """How many recomputations it costs to begin counting. In the report batches the first materialisation with counts
-takes 3 to 5 times as long as without them (LUBM), 4 times (rand1k), 8 times (rmat1k). Halved: 15 choices; UOBM-like
-begins to count and does not win it back in 24 updates: 2.5 times the work. Doubled: 24 choices; counting begins
-later."""
+takes 3 to 5 times as long as without them (LUBM), 4 times (rand1k), 8 times (rmat1k). Halved: 12 choices;
+counting begins sooner, for 1 % more work in the labelled clique. Doubled: 24 choices; it begins too late to be seen in
+60 updates, for 1 % less work."""
 PATIENCE = 1.0
 """Counting begins when its absence has cost this many times the price. With 1 at most twice as much is lost as by
-knowing the future (Karlin et al. 1988). Halved: as half the PRICE, 2.8 times the work. Doubled: as twice the PRICE."""
+knowing the future (Karlin et al. 1988). Halved and doubled: as half and twice the PRICE."""
 COUNTING_SHARE = 0.8
 """The part of a counted insertion that counting adds: if it costs PRICE times as much, 1 - 1 / PRICE. Halved: none.
-Doubled: 12 choices; counting begins later or ends sooner, for the same work."""
+Doubled: 12 choices; counting ends sooner, for the same work."""
 CURIOSITY = 4
-"""Where the cheapest known strategy takes fewer than this many rounds, the others are not tried: an attempt takes three
-(see TRIFLE), so there is nothing to win. Halved: one choice. Doubled: 8 choices, 8 % more work in rmat1k."""
+"""Where the cheapest known strategy costs less than this many rounds, the others are not tried: an attempt costs three
+(see TRIFLE), so there is nothing to win. Halved: 9 choices, 1 % more work in rmat1k. Doubled: 12 choices, same work."""
 
 INDEXED = 5.0
 """What it costs for each fact of a stage to enter it into one of the indexes by which other strategies look facts up:
 100 ns (`python -m benchmarks.bits`). Facts that were derived at once are in no index yet. A stage that is derived at
 once for less is derived at once, without a look at the others, until that has cost as much as the indexes: the closure
-of dense1k takes a tenth of it each time."""
+of dense1k takes a tenth of it each time. Halved: 21 choices, doubled: 19; the look at the others comes sooner or
+later, for the same work within 1 %."""
+MARGIN = 2.0
+"""The cheapest strategy may spend this many times what it is expected to cost, if that is more than its SHARE:
+deletions of one magnitude differ by about a factor of two. Halved: 19 choices; good attempts are cut off, 27 % more
+work in the labelled clique. Doubled: no choice, but attempts that fail spend more, 22 % in rmat1k."""
+GONE = 1 / 3
+"""A stage is derived anew if more than this part of the facts that it reads is deleted: any strategy would have to look
+at nearly all that stays. Halved: no choice. Doubled: 2 choices, work as before."""
+DOUBTFUL = 1 / 2
+"""A stage is derived anew if deletions and removed rules put more than this part of what it reads and holds in doubt.
+Where no rule goes, GONE decides first: halved, doubled, no choice. One of two recursive rules that goes puts half of
+the facts in doubt."""
 
 _BF, _DRED, _RECOMPUTE, _COUNTING = BackwardForward(), DRed(), Recompute(), Counting()
 
@@ -243,7 +256,7 @@ class _Choice(Generic[F]):
                 if one is not best and not memory.knows(one.name, self.size):
                     yield one, limit, Reason.UNTRIED
         if expected < self.whole:
-            yield best, max(most, 2 * expected), Reason.CHEAPEST
+            yield best, max(most, MARGIN * expected), Reason.CHEAPEST
         elif not memory.knows(best.name, self.size):
             yield best, most, Reason.UNTRIED  # what was only extrapolated is worth one look
 
@@ -256,16 +269,19 @@ class _Choice(Generic[F]):
         return (_BF, _DRED), Reason.MANY_PROOFS
 
     def _has_paid_indexes(self) -> bool:
-        """Whether doing without indexes has cost as much as they do: of renting and buying again, at most twice the
-        better is paid.
+        """Whether deriving at once has cost as much as building an index; then the other strategies are looked at.
+
+        Renting until the price is reached, then buying, costs at most twice the better of the two.
         """
         return self.memory.saved >= INDEXED * self.memory.facts
 
     def _mostly_gone(self) -> bool:
-        """Whether more than a third of what the stage reads is deleted, or half of it and of the stage in doubt."""
+        """Whether more than a third of the facts read are deleted (GONE), or more than half of those read and of the
+        stage together are in doubt (DOUBTFUL).
+        """
         task, facts = self.task, self.memory.facts
         read = sum(map(task.store.size, task.scheduled.positive))
-        return 3 * len(task.losing[0]) > max(read, 1) or 2 * self.in_doubt > read + facts
+        return len(task.losing[0]) > GONE * max(read, 1) or self.in_doubt > DOUBTFUL * (read + facts)
 
     def _attempt(self, strategy: Strategy, allowance: float) -> bool:
         """Whether the strategy finished within its allowance; if so, what it took is remembered."""

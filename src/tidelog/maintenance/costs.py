@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import product
-from math import sqrt
 from typing import Generic
 
 from tidelog.maintenance.counters import PHASES
@@ -22,17 +21,24 @@ from tidelog.maintenance.task import Task
 
 LEARNING = 0.5
 """How much the last attempt counts against those before it: after four attempts the first counts 1/16. Deletions of one
-magnitude differ by about a factor of two, so that less smoothing would follow chance. Halved: 3 of the 802 choices of
-benchmarks/maintenance/sensitivity.py, 11 % more work in rmat1k. Doubled (only the last counts): 9, 23 % less there."""
+magnitude differ by about a factor of two, so that less smoothing would follow chance. Halved, doubled (only the last
+counts): none of the 903 choices of benchmarks/maintenance/sensitivity.py: there deletions of a magnitude are alike."""
 RENEWAL = 64
 """After this many updates of a magnitude, the costs of strategies not used are forgotten, and they are tried again. A
-trial is cut off at the cost of the strategy in use, so trying costs 1/64 of an update at most. Halved: 1 choice.
-Doubled: none."""
+trial is cut off at the cost of the strategy in use, so trying costs 1/64 of an update at most. Halved: 1 choice, 1 %
+more work in a chain. Doubled: none."""
+GROWTH = 0.5
+"""What a strategy costs grows with this power of the number of deletions, where other magnitudes are known than the
+one asked for: consequences of many deletions overlap. Halved: no choice. Doubled: 1."""
+ROUNDS = 3.0
+"""How many rounds a stage takes to be derived, before it has been derived once under the eyes of `auto`: find, repeat,
+find nothing new. Halved, doubled: no choice, because the first load counts them."""
 INFINITE = float("inf")
+"""No limit."""
 FEW = 64
 """With more entries than these in the store's derivations, a meter adds up those of its own stage only. Adding up 64
-takes a few microseconds, as long as finding its own. No choice depends on it: without it, an update through 10,000
-stages took 5 of its 13 seconds for sums."""
+takes a few microseconds, as long as finding its own. Halved, doubled: no choice, for the sums are the same; without it,
+an update through 10,000 stages took 5 of its 13 seconds for sums."""
 _SIGNS = {"insert": 1, "evaluate": 1, AT_ONCE: 1, "delete": -1, "overdelete": -1}
 """Whether the derivations of a phase are instances gained or lost; in other phases instances are only looked at."""
 
@@ -86,7 +92,7 @@ class Meter(Generic[F]):
 
     @property
     def rounds(self) -> float:
-        """How many rounds there were; one that was made in a call with others counts for its price only."""
+        """Rounds of the attempt; one made in a call with the round before counts as `swift` of one."""
         return self._made() - self._rounds
 
     def _travelled(self) -> float:
@@ -126,22 +132,25 @@ def per_round(task: Task[F]) -> float:
 
 @dataclass
 class Memory:
-    """What is remembered about one stage. A stage that is met with facts is taken to have an instance for each."""
+    """What is remembered about one stage. When a stage is first seen, each of its facts counts as one instance."""
 
     facts: int
     """How many facts it has."""
     instances: float
     """How many instances of rules: counted when the whole stage is derived, then followed from update to update."""
-    rounds: float = 3
+    rounds: float = field(default_factory=lambda: ROUNDS)
     """Rounds of the last derivation of the whole stage."""
     costs: dict[str, dict[int, float]] = field(default_factory=dict)
     """Strategy -> magnitude of the deletion -> cost."""
     used: dict[int, int] = field(default_factory=dict)
     """Magnitude -> how many updates of it there were since strategies not used were last forgotten."""
     account: float = 0.0
-    """By how much counting is ahead, or would be, if it had cost nothing to begin; never less than nothing."""
+    """Not counted: what counts would have saved so far. Counted: how much counting may still lose before it ends.
+
+    At least 0.
+    """
     saved: float = 0.0
-    """What deriving the stage at once has cost so far, where that was to save its indexes."""
+    """What derivations at once have cost that were chosen as `Reason.AT_ONCE`: to save the stage its indexes."""
 
     @property
     def density(self) -> float:
@@ -183,7 +192,7 @@ class Memory:
         if size in known:
             return known[size]
         nearest = min(known, key=lambda at: abs(at - size))
-        return known[nearest] * sqrt(2.0 ** (size - nearest))
+        return known[nearest] * float(2.0 ** (GROWTH * (size - nearest)))
 
     def knows(self, strategy: str, size: int) -> bool:
         """Whether the strategy was tried on deletions of this magnitude."""

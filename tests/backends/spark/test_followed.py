@@ -387,7 +387,7 @@ def test_an_interrupt_behind_all_portions_leaves_the_version_before(spark: Spark
         engine.apply(insert={"part": _frame(spark, PARTS)})
         expected.apply(insert={"part": PARTS})
         backend, portions, stored = engine._backend, _portions(engine), list[int]()
-        intern_all, charge = backend.intern_all, backend.charge
+        intern_all, ask = backend.intern_all, backend.ask_to_commit
 
         def storing(sources: Mapping[str, Given]) -> object:
             stored.append(len(portions))
@@ -395,18 +395,18 @@ def test_an_interrupt_behind_all_portions_leaves_the_version_before(spark: Spark
                 raise KeyboardInterrupt
             return intern_all(sources)
 
-        def charging() -> None:
+        def asking() -> None:
             if len(stored) > 1:
                 raise KeyboardInterrupt
-            charge()
+            ask()
 
-        backend.intern_all, backend.charge = storing, charging  # type: ignore[method-assign]
+        backend.intern_all, backend.ask_to_commit = storing, asking  # type: ignore[method-assign]
         for _ in range(2):
             with pytest.raises(KeyboardInterrupt):
                 engine.apply(delete={"part": GONE}, insert={"part": COME})
             assert set(engine["has"]) == set(expected["has"])
         assert 0 < stored[0] < stored[1]
-        backend.intern_all, backend.charge = intern_all, charge  # type: ignore[method-assign]
+        backend.intern_all, backend.ask_to_commit = intern_all, ask  # type: ignore[method-assign]
         engine.verify()
         assert not _agree(spark, engine, expected, {"delete": GONE, "insert": COME[:8]}, "list")
         engine.verify()

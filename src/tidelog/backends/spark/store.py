@@ -80,7 +80,7 @@ class SparkStore:
         self.constants = constants or Constants(jobs, Dictionary(), self.files)
         self._most_constants = capacity.constants if constants is None else None
         self.beside = 0
-        """Bytes of facts that this update has on the driver beside those of `near` (portions.py)."""
+        """Bytes of facts that this update has on the driver beside those of `near` (large_deletions.py)."""
         self.committed = Committed(jobs, self.constants, self.files)
         self.supply = DriverSupply(self.committed, capacity)
         self.near = near = LocalStore(self.constants.dictionary, self.supply)
