@@ -1,11 +1,11 @@
 """A bill of materials at size on Spark: load, save, changes of one per cent, small updates, opening in a new process.
 
 What      : `python -m benchmarks.spark_size 1000000` loads that many parts and prices as strings from Parquet files,
-            derives what contains what, saves, inserts and deletes one per cent, updates, and opens the state again in
-            other processes, one of which is killed. For each step: seconds, processor seconds of all processes,
-            Spark's jobs, and the most memory that the Python driver has held. The load also runs with one core, and on
-            the local backend with one thread. Every process that loads has loaded a few facts before, except one: the
-            first load of a session.
+            derives what contains what, saves, inserts and deletes one per cent and saves after each, updates, and opens
+            the state again in other processes, one of which is killed. For each step: seconds, processor seconds of all
+            processes, Spark's jobs, and the most memory that the Python driver has held. The load also runs with one
+            core, and on the local backend with one thread. Every process that loads has loaded a few facts before,
+            except one: the first load of a session.
 Idea      : the table of sizes in docs/scaling.md, as one command; `make bench-spark` runs it with a million.
 Invariant : the same size gives the same facts and updates. Nothing is asserted: a shared machine proves no time.
 """
@@ -107,8 +107,9 @@ def loaded(data: Path, state: Path, explicit: int) -> dict[str, Any]:
     rows["save"] = _step(spark, lambda: engine.save(state))
     come, gone = one_per_cent(explicit)
     rows["insert one per cent"] = _step(spark, lambda: engine.apply(insert={"part": come}))
-    rows["save it"] = _step(spark, lambda: engine.save(state))
+    rows["save the insertion"] = _step(spark, lambda: engine.save(state))
     rows["delete one per cent"] = _step(spark, lambda: engine.apply(delete={"part": gone}))
+    rows["save the deletion"] = _step(spark, lambda: engine.save(state))
     rows["updates"] = _updates(spark, engine, state, explicit, seed=1, count=MORE)
     engine.close()
     close(spark)

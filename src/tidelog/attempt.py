@@ -108,8 +108,8 @@ class _Described:
     inserted: FactTables = field(init=False)
     deleted: FactTables = field(init=False)
     withdrawn: FactTables = field(init=False)
-    kept: tuple[Frozen, Frozen, Frozen, Frozen] | None = None
-    """What a save has to know."""
+    kept: tuple[Frozen, ...] | None = None
+    """What a save has to know: what came, went, became explicit and ceased to be."""
 
 
 class _Done(NamedTuple):
@@ -121,8 +121,9 @@ class _Done(NamedTuple):
     missing: Missing
 
 
-_SPENT = frozenset({"E403", "E404"})
-"""A deletion in portions that used up its seconds (E403) or bytes (E404) has none left to be done at once."""
+_SPENT = frozenset({"E403", "E404", "E408"})
+"""Seconds and bytes that a deletion in portions has used up are gone for one at once, too; and if another update goes
+first, it does not wait for that."""
 
 
 @dataclass(eq=False, slots=True)
@@ -158,14 +159,14 @@ class Attempt:
         started = time.perf_counter()
         backend = self.backend
         backend.begin(budget)
-        types = self.after.types
-        given = {name: (facts, types(name), self.arity(name)) for name, facts in delete.items()}
-        is_alone = arriving is None and not (later or insert or inline or self.foreseen or budget.watcher)
+        given, wanted = self._given(delete), self._given(insert)
         done = None
-        if given and is_alone and self.before is self.after:
-            done = self._in_portions(given, budget, journals=journals)
+        if given and not self.foreseen:  # what look-ahead has marked is known by numbers that portions forget
+            done = self._in_portions(wanted, given, inline, budget, later, journals=journals)
+            if done is not None and arriving is not None:
+                arriving.close()  # it was asked who waits; none has joined
         if done is None:
-            done = self._at_once(insert, given, inline, budget, later, arriving, journals=journals)
+            done = self._at_once(wanted, given, inline, budget, later, arriving, journals=journals)
         store, described, counters, missing = done
         counters.add("marks", self.foreseen.counters.values["marks"] if self.foreseen else 0)
         if self.arithmetic == REFUSE:
@@ -183,7 +184,7 @@ class Attempt:
 
     def _at_once(
         self,
-        insert: Sources,
+        insert: Mapping[str, Given],
         delete: Mapping[str, Given],
         inline: Sources,
         budget: Budget,
@@ -196,9 +197,7 @@ class Attempt:
         backend = self.backend
         gone = {name: backend.find(name, *given) for name, given in delete.items()}
         missed = backend.missed
-        come = self._interned(insert)
-        for name, facts in self._interned(inline).items():
-            come[name] = backend.store.union([come[name], facts]) if name in come else facts
+        come = self._coming(insert, inline)
         store, described = profiled(backend.store), _Described(keeps=journals)
         if not later and arriving is None:
             described.asked = come, gone
@@ -221,10 +220,22 @@ class Attempt:
         missing = self.missing().after(outcome, self.after.schedule, backend)
         return _Done(store, described, outcome.counters, missing)
 
-    def _in_portions(self, delete: dict[str, Given], budget: Budget, *, journals: bool) -> _Done | None:
-        """A deletion in the portions that the backend cuts; None if it cuts none, or if all is done better at once."""
-        backend, schedule = self.backend, self.after.schedule
-        portions = backend.portions(delete, budget)
+    def _in_portions(
+        self,
+        insert: dict[str, Given],
+        delete: dict[str, Given],
+        inline: Sources,
+        budget: Budget,
+        later: Sequence[Asked],
+        *,
+        journals: bool,
+    ) -> _Done | None:
+        """The deletion in the portions that the backend cuts, and the rest of the update on top of them.
+
+        None if it cuts none, or if all is done better at once.
+        """
+        backend, before, after = self.backend, self.before.schedule, self.after.schedule
+        portions = backend.portions(delete, insert, budget)
         if portions is None:
             return None
         store, described, counters = profiled(backend.store), _Described(keeps=journals), Counters()
@@ -233,9 +244,19 @@ class Attempt:
         try:
             for gone in portions:
                 budget.rounds = rounds  # a portion may take as many as the whole
-                outcome = maintain(store, schedule, self.strategy, delete=gone, insert={}, budget=budget)
-                missing = missing.after(outcome, schedule, backend)
+                outcome = maintain(store, before, self.strategy, delete=gone, insert={}, budget=budget)
+                missing = missing.after(outcome, before, backend)
                 portions.take(outcome)
+                counters.join(outcome.counters)
+                most = max(most, budget.rounds)
+            if insert or inline or later or after is not before:
+                budget.rounds = rounds
+                come, steps = self._coming(insert, inline), list(self.steps(later))
+                outcome = maintain(
+                    store, after, self.strategy, delete={}, insert=come, previous=before, budget=budget, later=steps
+                )
+                missing = missing.after(outcome, after, backend)
+                portions.finish(outcome)
                 counters.join(outcome.counters)
                 most = max(most, budget.rounds)
         except (TooLargeError, BudgetError) as error:
@@ -246,11 +267,11 @@ class Attempt:
             return None
         budget.rounds = most
         counters.add("ignored deletions", backend.missed)
-        inserted, deleted, withdrawn = portions.tables()
-        described.inserted, described.deleted = _of_users(inserted), _of_users(deleted)
-        described.withdrawn = _of_users(withdrawn)
+        done = portions.tables()
+        described.inserted, described.deleted = _of_users(done.inserted), _of_users(done.deleted)
+        described.withdrawn = _of_users(done.withdrawn)
         if journals:
-            described.kept = inserted, deleted, {}, withdrawn
+            described.kept = done.inserted, done.deleted, done.asserted, done.ceased
         return _Done(store, described, counters, missing)
 
     def _describe(self, outcome: Outcome[Any], described: _Described, budget: Budget) -> None:
@@ -265,11 +286,32 @@ class Attempt:
         inserted, deleted = self._frozen(outcome.inserted, budget), self._frozen(outcome.deleted, budget)
         described.inserted, described.deleted = _of_users(inserted), _of_users(deleted)
         come, gone = described.asked or (outcome.asserted, outcome.ceased)
-        described.kept = inserted, deleted, self._frozen(come, budget), self._frozen(gone, budget)
+        asserted, ceased = self._frozen(come, budget), self._frozen(gone, budget)
+        described.kept = self._at_hand(inserted, deleted, asserted, ceased)
 
-    def _interned(self, facts: Sources) -> dict[str, Any]:
-        given = {name: (source, self.after.types(name), self.arity(name)) for name, source in facts.items()}
-        return self.backend.intern_all(given)
+    def _at_hand(self, *kept: Frozen) -> tuple[Frozen, ...]:
+        """Facts for a save, in this process if a backend that has them elsewhere can bring them.
+
+        If there are more than the last version has, everything is written anew: they can stay where they are.
+        """
+        away = [table for facts in kept for table in facts.values() if hasattr(table, "at_hand")]
+        together = sum(map(len, away))
+        if not away or together > sum(map(self.backend.store.size, self.backend.relations())):
+            return kept
+        return tuple(
+            {name: table.at_hand(together) if hasattr(table, "at_hand") else table for name, table in facts.items()}
+            for facts in kept
+        )
+
+    def _given(self, facts: Sources) -> dict[str, Given]:
+        return {name: (source, self.after.types(name), self.arity(name)) for name, source in facts.items()}
+
+    def _coming(self, insert: Mapping[str, Given], inline: Sources) -> dict[str, Any]:
+        """What an update inserts, stored; facts that are written among its rules, too."""
+        come = self.backend.intern_all(insert)
+        for name, facts in self.backend.intern_all(self._given(inline)).items():
+            come[name] = self.backend.store.union([come[name], facts]) if name in come else facts
+        return come
 
     def _step(self, asked: Asked) -> tuple[dict[str, Any], dict[str, Any]]:
         """What a later update deletes and inserts. It may delete what an earlier one of the same version has inserted,
@@ -283,10 +325,7 @@ class Attempt:
         for name, source in asked.delete.items():
             columns = as_asked(to_table(source, name, self.arity(name)), types(name))
             gone[name] = backend.intern(name, columns, None, self.arity(name))
-        come = self._interned(asked.insert)
-        for name, facts in self._interned(asked.inline).items():
-            come[name] = backend.store.union([come[name], facts]) if name in come else facts
-        return gone, come
+        return gone, self._coming(self._given(asked.insert), asked.inline)
 
     def steps(self, several: Iterable[Asked]) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
         """What several later updates delete and insert."""

@@ -118,11 +118,11 @@ class Turns:
     def read(self, ask: Callable[[], T], *, beside: Callable[[], T] | None = None, is_dear: bool = False) -> T:
         """The answer to a question about one version, in a turn; `beside` gives it without waiting for a writer.
 
-        Where that `is_dear`, it is asked only while somebody else has a turn.
+        Where that `is_dear`, it is asked only while somebody has a turn.
         """
         self.refuse_if_closed()
-        if self.is_mine:  # a watcher asks: nothing is decided yet
-            return ask()
+        if self.is_mine:  # a watcher asks: nothing is decided yet, and what is worked on may be no version
+            return (beside or ask)()
         for _ in range(_TRIES if self._is_taken or not is_dear else 0):
             settled = self.settled
             if self._finish is not None or beside is None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -46,8 +46,23 @@ class Asks(Protocol[F]):
         """What the question finds in the last version."""
 
 
+class AllDone(NamedTuple):
+    """What the steps of an update have done together, by relation; our own relations, too."""
+
+    inserted: Tables
+    deleted: Tables
+    asserted: Tables
+    ceased: Tables
+    """What became explicit, and what ceased to be; some of it may be explicit before and after."""
+    withdrawn: Tables
+    """What was explicit and was asked to be deleted."""
+
+
 class Portions(Protocol[F]):
-    """A deletion in portions: each is maintained as if those before it were a version, which no reader sees."""
+    """A deletion in portions: each is maintained as if those before it were a version, which no reader sees.
+
+    What else the update does is one more step on top of them.
+    """
 
     def __iter__(self) -> Iterator[Mapping[str, F]]:
         """The facts that go, portion by portion."""
@@ -58,8 +73,11 @@ class Portions(Protocol[F]):
     def give_up(self) -> None:
         """Work on the last version again; what was given can be looked for at once."""
 
-    def tables(self) -> tuple[Tables, Tables, Tables]:
-        """What has come, what has gone, and what was explicit, in all portions together; our own relations, too."""
+    def finish(self, outcome: Outcome[F]) -> None:
+        """The step on top was maintained. Raises as `take` does."""
+
+    def tables(self) -> AllDone:
+        """What all of it together has done."""
 
 
 class Backend(Protocol[F]):
@@ -109,10 +127,11 @@ class Backend(Protocol[F]):
     def find(self, relation: str, source: object, types: tuple[str, ...] | None, arity: int | None) -> F:
         """Those of the facts, from any source, that are in the materialisation; 9 is 9.0 where floats are declared."""
 
-    def portions(self, delete: dict[str, Given], budget: Budget) -> Portions[F] | None:
+    def portions(self, delete: dict[str, Given], insert: dict[str, Given], budget: Budget) -> Portions[F] | None:
         """A deletion that is done in portions, one after the other in one transaction; None if it is done at once.
 
-        Asked before `find`, of an update that only deletes. Sources that are read for it are replaced by what was read.
+        Asked before `find` and `intern_all`, of an update that deletes these facts and inserts those. Sources that are
+        read for it are replaced by what was read.
         """
 
     def tally(self, relation: str, source: object, types: tuple[str, ...] | None, view: View) -> int:

@@ -2,7 +2,8 @@
 
 What      : a `Journal` per state that the engine was saved to or opened from; every transaction adds an `Entry`.
 Idea      : with the changes at hand, a save costs what has changed and not what there is. An entry refers to tables
-            that the backend has frozen, so noting it costs nothing to speak of.
+            that the backend has frozen, so noting it costs nothing to speak of: rows of numbers, 4 or 8 bytes for each
+            column of a fact, of at most as many facts as there were at the last save.
 Invariant : the state as the save `last` left it, or one of the `attempts` after it whose outcome is not known, and the
             entries after its version give the engine's present facts. A journal that has grown beyond the facts
             themselves, or has facts that are not in this process, forgets its entries, and the next save writes

@@ -129,7 +129,7 @@ class LocalBackend:
             self.missed += len(strange) + len(row_lookups.distinct_rows(table[~are_strange])) - len(found)
         return found
 
-    def portions(self, delete: dict[str, Given], budget: Budget) -> None:
+    def portions(self, delete: dict[str, Given], insert: dict[str, Given], budget: Budget) -> None:
         """Never: what is here is followed, however much it is."""
 
     def tally(self, relation: str, source: object, types: tuple[str, ...] | None, view: View) -> int:

@@ -32,17 +32,15 @@ from tidelog.backends.spark.driver.capacity import Capacity
 from tidelog.backends.spark.driver.looked_up_columns import looked_up
 from tidelog.backends.spark.files.saving import SavedFiles
 from tidelog.backends.spark.files.segments import Segments
-from tidelog.backends.spark.files.shared_frames import FarFacts
-from tidelog.backends.spark.incoming import Arrived, Incoming, Source
+from tidelog.backends.spark.incoming import Arrived, Incoming
 from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import release
 from tidelog.backends.spark.large.fact_frames import CommittedFacts, FewFacts, ManyFacts, matching
 from tidelog.backends.spark.large.working import Lease
-from tidelog.backends.spark.large_deletions import Portions, many_facts
+from tidelog.backends.spark.large_deletions import Portions, are_few, many_facts
 from tidelog.backends.spark.onlooker import Onlooker
 from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
 from tidelog.backends.spark.values.constants import Constants
-from tidelog.backends.spark.values.encoding import as_declared
 from tidelog.changes.change import FactTable
 from tidelog.changes.declared import as_asked
 from tidelog.language.terms import Atom, Constant, Value
@@ -66,11 +64,12 @@ class SparkBackend:
         """With constants that are `seen` it is for readers of a version."""
         self._jobs = Jobs(spark or session())
         self.store = SparkStore(self._jobs, capacity or Capacity.of(self._jobs.spark), seen)
-        self._near, self._incoming = LocalBackend(self.store.near), Incoming(self._jobs, self.store)
+        self._near, self.incoming = LocalBackend(self.store.near), Incoming(self._jobs, self.store)
         self.missed, self._budget = 0, Budget()
         self._after: dict[str, ColdRelation] | None = None
         self.looked_for: dict[str, Arrived] = {}
-        """What DataFrames that `portions` has read want to be found."""
+        self.received: dict[str, Arrived] = {}
+        """What DataFrames that `portions` has read want to be found, and to be stored."""
         self.is_aside, self.onlooker = seen is not None, None
         if seen is None and self.store.files is not None:
             self.onlooker = Onlooker(lambda: self.store.committed.version, self._seen)
@@ -123,8 +122,8 @@ class SparkBackend:
 
     def intern_all(self, sources: Mapping[str, Given]) -> dict[str, Facts]:
         """As `intern`, for several relations: DataFrames are read together."""
-        given = {name: one for name, one in sources.items() if isinstance(one[0], DataFrame | FarFacts)}
-        arrived = self._incoming.arrived({name: Source(one[0], *one[1:]) for name, one in given.items()})
+        received, self.received = {name: one for name, one in self.received.items() if name in sources}, {}
+        arrived = received | self.incoming.received({name: sources[name] for name in sources.keys() - received.keys()})
         return {
             name: self._included(name, arrived[name]) if name in arrived else self._near.intern(name, *one)
             for name, one in sources.items()
@@ -164,7 +163,8 @@ class SparkBackend:
         if not isinstance(source, DataFrame):
             columns = as_asked(self._near.given(source, relation, arity), types)
             return self.found(relation, self._near.encoded(columns))
-        arrived = self.looked_for.pop(relation, None) or self._look_for({relation: (source, types, arity)})[relation]
+        arrived = self.looked_for.pop(relation, None)
+        arrived = arrived or self.incoming.looked_for({relation: (source, types, arity)})[relation]
         if arrived.rows is not None:
             return self.found(relation, arrived.rows)
         given = self.store.include(relation, arrived.arity, arrived.facts)
@@ -173,19 +173,13 @@ class SparkBackend:
         self.missed += len(given) - len(found)
         return found
 
-    def _look_for(self, given: Mapping[str, Given]) -> dict[str, Arrived]:
-        sources = {
-            name: Source(as_declared(frame, types, is_asked=True), None, arity)
-            for name, (frame, types, arity) in given.items()
-            if isinstance(frame, DataFrame)
-        }
-        return self._incoming.arrived(sources, are_looked_for=True)
-
-    def portions(self, delete: dict[str, Given], budget: Budget) -> Portions | None:
+    def portions(self, delete: dict[str, Given], insert: dict[str, Given], budget: Budget) -> Portions | None:
         """See the protocol: a large deletion, where relations are files."""
-        self.looked_for = self._look_for(delete)
+        self.looked_for = self.incoming.looked_for(delete)
         many = many_facts(self.looked_for, delete, self.store, self._near)
-        return Portions(self, self._jobs, delete, many, budget) if many else None
+        if not many or not are_few(self, insert, self._near):
+            return None
+        return Portions(self, self._jobs, delete, many, budget)
 
     def go_on(self, budget: Budget) -> None:
         """Go on from what the transaction has done so far, as if it were a version; readers see the last one."""
@@ -213,11 +207,16 @@ class SparkBackend:
 
     def begin(self, budget: Budget) -> None:
         """An update begins: from now on this budget is asked, and what would fill the driver is stopped."""
-        store, self.missed = self.store, 0
         self._jobs.begin()
+        self.begin_again(budget)
+
+    def begin_again(self, budget: Budget) -> None:
+        """As `begin`, for an update of which something was given up; the jobs of that count."""
+        store, self.missed, self.store.beside = self.store, 0, 0
         self._jobs.require_session()
         store.freshen()
-        store.bulk.stats, store.bulk.limits, store.bulk.is_declined, self.looked_for = [], budget.limits, False, {}
+        store.bulk.stats, store.bulk.limits, store.bulk.is_declined = [], budget.limits, False
+        self.looked_for, self.received = {}, {}
         self._budget = answer_to(budget, store, self._near, self._jobs)
 
     def ask_to_commit(self) -> None:
@@ -255,7 +254,7 @@ class SparkBackend:
         committed.relations = after
         self.store.commit()
         committed.settle()
-        self._after, self.looked_for = None, {}
+        self._after, self.looked_for, self.received = None, {}, {}
         release(before, keeping=after)
         self._jobs.end()
         if self.onlooker is not None:
@@ -285,7 +284,7 @@ class SparkBackend:
         self.store.rollback()
         if self.store.committed.go_back():
             self.store.spoil()
-        self.looked_for = {}
+        self.looked_for, self.received = {}, {}
         self._jobs.end()
 
     def distrust(self) -> None:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from pyspark.sql import DataFrame
 
+from tidelog.backends.backend import Given
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
@@ -78,6 +79,28 @@ class Incoming:
         rows = sum(facts.rows for facts in written.values())
         most = {name: self._most_followed(name, rows, are_looked_for=are_looked_for) for name in written}
         return {name: self._written(name, arities[name], facts, most[name]) for name, facts in written.items()}
+
+    def looked_for(self, given: Mapping[str, Given]) -> dict[str, Arrived]:
+        """The facts of those sources that are DataFrames, which are looked for: 9 is 9.0 where floats are declared."""
+        sources = {
+            name: Source(as_declared(frame, types, is_asked=True), None, arity)
+            for name, (frame, types, arity) in given.items()
+            if isinstance(frame, DataFrame)
+        }
+        return self.arrived(sources, are_looked_for=True)
+
+    def received(self, given: Mapping[str, Given]) -> dict[str, Arrived]:
+        """The facts of those sources that are DataFrames, or packed as such."""
+        frames_of = {name: one for name, one in given.items() if isinstance(one[0], DataFrame | FarFacts)}
+        return self.arrived({name: Source(*one) for name, one in frames_of.items()})
+
+    def again(self, arrived: Mapping[str, Arrived]) -> dict[str, Arrived]:
+        """The same when the driver may have forgotten the numbers of constants: rows are read from files again."""
+        return {
+            name: one if one.rows is None or isinstance(one.facts, DataFrame)
+            else self._written(name, one.arity, one.facts, one.facts.rows)
+            for name, one in arrived.items()
+        }  # fmt: skip
 
     def _stays_shared(self, name: str, source: Source) -> bool:
         """Whether facts are packed with those of other relations; where types are declared they are checked alone."""

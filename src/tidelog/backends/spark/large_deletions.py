@@ -22,21 +22,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from pyspark.sql import DataFrame
 
-from tidelog.backends.backend import Given, Tables
+from tidelog.backends.backend import AllDone, Given, Tables
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.local.joins.row_lookups import distinct_rows
-from tidelog.backends.local.relations.facts import LocalFacts
 from tidelog.backends.local.relations.row_sorting import sorted_rows
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.shared_frames import FarFacts
 from tidelog.backends.spark.incoming import Arrived
-from tidelog.backends.spark.large.fact_frames import ManyFacts
-from tidelog.backends.spark.store import Facts, SparkStore
+from tidelog.backends.spark.large.held_facts import HeldFacts
+from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
 from tidelog.backends.spark.values.ids import Ids
 from tidelog.changes.columns import Columns
 from tidelog.changes.declared import as_asked
+from tidelog.changes.shared import SharedFacts
 from tidelog.limits import Budget
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.maintenance.outcome import Outcome
@@ -74,6 +74,20 @@ def many_facts(
     many = _written(arrived, store) | _given(delete, store, near)
     is_worth_it = all(SHARE * facts.count <= store.committed.size(name) for name, facts in many.items())
     return many if is_worth_it else {}
+
+
+def are_few(backend: SparkBackend, insert: dict[str, Given], near: LocalBackend) -> bool:
+    """Whether the driver can follow what is inserted, as a step on top of portions.
+
+    DataFrames are read for that, and kept; other sources are replaced by what was read of them, as above.
+    """
+    backend.received = backend.incoming.received(insert)
+    if any(one.rows is None for one in backend.received.values()):
+        return False
+    for name, (source, types, arity) in insert.items():
+        if name not in backend.received and not isinstance(source, SharedFacts):
+            insert[name] = near.given(source, name, arity), types, arity
+    return True
 
 
 def _written(arrived: Mapping[str, Arrived], store: SparkStore) -> dict[str, Many]:
@@ -124,6 +138,10 @@ class Portions:
         self._come: Parts = {}
         self._gone: Parts = {}
         self._withdrawn: Parts = {}
+        self._asserted: Parts = {}
+        self._ceased: Parts = {}
+        self._looked_for, self._received = backend.looked_for, backend.received
+        backend.looked_for = dict(self._looked_for)
 
     def __iter__(self) -> Iterator[Mapping[str, Facts]]:
         """The facts that go: those that are few with the first portion."""
@@ -131,10 +149,13 @@ class Portions:
         self._store.bulk.is_declined = True
         beside = {name: backend.find(name, *one) for name, one in self._delete.items() if name not in self._large}
         for name, many in self._large.items():
-            for some in self._cut(many.read()):
+            facts = many.read()
+            self._store.beside += facts.nbytes
+            for some in self._cut(facts):
                 yield {**beside, name: backend.found(name, committed.local_of(some, many.arity))}
                 beside = {}
         self._store.bulk.is_declined = False
+        backend.received = backend.incoming.again(self._received)
 
     def _cut(self, facts: Ids) -> Iterator[Ids]:
         """Facts in portions of about one size."""
@@ -150,13 +171,7 @@ class Portions:
         """Note what a portion did and go on, unless all of it would change as many facts as there are."""
         if self._store.large:
             raise self._too_large()
-        for parts, found in (
-            (self._come, outcome.inserted),
-            (self._gone, outcome.deleted),
-            (self._withdrawn, outcome.withdrawn),
-        ):
-            for name, facts in found.items():
-                self._note(parts, name, facts)
+        self._note_all(outcome)
         if self._changed * self._whole > self._most * self._done:
             raise self._too_large()
         self._grow()
@@ -171,50 +186,81 @@ class Portions:
         room, held = self._store.capacity.facts // 2, max(self._store.supply.held, 1)
         self._portion = max(self._portion, min(4 * self._portion, self._portion * room // held))
 
+    def finish(self, outcome: Outcome[Facts]) -> None:
+        """Note what a step on top of all portions did; stages may have been derived anew in it."""
+        changed = [*outcome.inserted.values(), *outcome.deleted.values()]
+        large = sum(len(some) for facts in changed if isinstance(facts, SparkFacts) for some in facts.large.values())
+        if large and self._changed + large > self._store.capacity.facts:
+            raise self._too_large()
+        for name, facts in outcome.asserted.items():
+            self._note(self._asserted, name, facts)
+        if any(map(len, outcome.withdrawn.values())):  # by updates that come later in the same version
+            self._ceased = {name: [*parts] for name, parts in self._withdrawn.items()}
+            for name, facts in outcome.ceased.items():
+                self._note(self._ceased, name, facts)
+        self._note_all(outcome)
+
+    def _note_all(self, outcome: Outcome[Facts]) -> None:
+        for parts, found in (
+            (self._come, outcome.inserted),
+            (self._gone, outcome.deleted),
+            (self._withdrawn, outcome.withdrawn),
+        ):
+            for name, facts in found.items():
+                self._note(parts, name, facts)
+
     def _note(self, parts: Parts, name: str, facts: Facts) -> None:
         if not facts:
             return
-        assert isinstance(facts, LocalFacts)
-        relation = self._store.near.relations[name]
-        rows = self._store.committed.ids_of(relation.rows[facts.parts[name]], relation.arity)
-        self._arities[name] = relation.arity
+        rows, self._arities[name] = self._ids(name, facts)
         parts.setdefault(name, []).append(rows)
-        self._changed += len(rows) if parts is not self._withdrawn else 0
+        self._store.beside += rows.nbytes
+        self._changed += len(rows) if parts is self._come or parts is self._gone else 0
+
+    def _ids(self, name: str, facts: Facts) -> tuple[Ids, int]:
+        """Facts of one relation as ids, and the number of its columns; those on Spark are brought."""
+        if isinstance(facts, SparkFacts) and name in facts.large:
+            working = facts.large[name].working
+            table = self._jobs.run(working.of(facts.large[name]).toArrow)
+            return frames.to_ids(table, working.columns), working.arity
+        small = facts.small if isinstance(facts, SparkFacts) else facts
+        relation = self._store.near.relations[name]
+        return self._store.committed.ids_of(relation.rows[small.parts[name]], relation.arity), relation.arity
 
     def _too_large(self) -> TooLargeError:
         capacity = self._store.capacity
         return TooLargeError.about(next(iter(self._large)), capacity.facts, "raise spark.tidelog.driver.facts")
 
     def give_up(self) -> None:
-        """See the protocol; what DataFrames have brought into files is not read again. Rows on the driver are: they
-        name constants by numbers, and the driver may forget these meanwhile.
-        """
-        found = {name: one for name, one in self._backend.looked_for.items() if one.rows is None}
-        self._backend.rollback()
-        self._backend.begin(self._budget)
-        self._backend.looked_for = found
+        """See the protocol; what DataFrames have brought into files is not read again by jobs."""
+        backend, incoming = self._backend, self._backend.incoming
+        backend.rollback()
+        backend.begin_again(self._budget)
+        backend.looked_for, backend.received = incoming.again(self._looked_for), incoming.again(self._received)
 
-    def tables(self) -> tuple[Tables, Tables, Tables]:
-        """What all portions together have done, as tables of ids."""
+    def tables(self) -> AllDone:
+        """What all of it together has done, as tables of ids."""
         come, gone = {}, {}
-        for name in self._arities:
-            come[name], gone[name] = _net(self._come.get(name, []), self._gone.get(name, []))
-        withdrawn = {name: np.concatenate(parts) for name, parts in self._withdrawn.items()}
-        return self._tables(come), self._tables(gone), self._tables(withdrawn)
+        for name in self._come.keys() | self._gone.keys():
+            come[name], gone[name] = _net(self._come.pop(name, []), self._gone.pop(name, []))
+        asserted, withdrawn = self._tables(_joined(self._asserted)), self._tables(_joined(self._withdrawn))
+        ceased = self._tables(_joined(self._ceased)) if self._ceased else withdrawn
+        return AllDone(self._tables(come), self._tables(gone), asserted, ceased, withdrawn)
 
     def _tables(self, facts: Mapping[str, Ids]) -> Tables:
-        return {name: self._table(rows, self._arities[name]) for name, rows in facts.items() if len(rows)}
+        jobs, constants, arities = self._jobs, self._store.constants, self._arities
+        return {name: HeldFacts(rows, arities[name], jobs, constants) for name, rows in facts.items() if len(rows)}
 
-    def _table(self, rows: Ids, arity: int) -> ManyFacts:
-        jobs = self._jobs
-        return ManyFacts(lambda: frames.of_ids(jobs.spark, rows), len(rows), arity, jobs, self._store.constants, None)
+
+def _joined(facts: Parts) -> dict[str, Ids]:
+    return {name: _net(parts, [])[0] for name, parts in facts.items()}
 
 
 def _net(come: list[Ids], gone: list[Ids]) -> tuple[Ids, Ids]:
-    """What has come and what has gone in all, where a fact that came in one portion may have gone in another."""
-    if not come or not gone:
-        nothing = (come or gone)[0][:0] if come or gone else np.empty((0, 1), np.int64)
-        return np.concatenate([nothing, *come]), np.concatenate([nothing, *gone])
+    """What has come and what has gone in all, sorted; a fact that came in one portion may have gone in another."""
+    if not come and not gone:
+        nothing = np.empty((0, 1), np.int64)
+        return nothing, nothing
     rows = np.concatenate([*come, *gone])
     signs = np.ones(len(rows), np.int64)
     signs[sum(map(len, come)) :] = -1

@@ -79,6 +79,8 @@ class SparkStore:
         self.files = FileStore.of(jobs, capacity.written)
         self.constants = constants or Constants(jobs, Dictionary(), self.files)
         self._most_constants = capacity.constants if constants is None else None
+        self.beside = 0
+        """Bytes of facts that this update has on the driver beside those of `near` (large_deletions.py)."""
         self.committed = Committed(jobs, self.constants, self.files)
         self.supply = DriverSupply(self.committed, capacity)
         self.near = near = LocalStore(self.constants.dictionary, self.supply)
@@ -94,6 +96,11 @@ class SparkStore:
     def journeys(self) -> int:
         """The actions that Spark was asked for since the update began."""
         return self._jobs.actions
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory facts take on the driver."""
+        return self.near.nbytes + self.beside
 
     def arity(self, relation: str) -> int | None:
         """The number of columns of a relation, on Spark or only on the driver so far."""

@@ -26,7 +26,7 @@ def answer_to(budget: Budget, store: SparkStore, near: LocalBackend, jobs: Jobs)
         if budget.limits.facts is not None or budget.watcher is not None:
             budget.ask_facts(store.committed.facts + store.grown)
         if budget.limits.bytes is not None:
-            budget.ask_bytes(store.near.nbytes)
+            budget.ask_bytes(store.nbytes)
 
     def ask_budget() -> None:
         ask_arriving()
@@ -36,7 +36,7 @@ def answer_to(budget: Budget, store: SparkStore, near: LocalBackend, jobs: Jobs)
     def ask(weight: Callable[[], int]) -> None:
         budget.ask_time()
         if budget.limits.bytes is not None:
-            budget.ask_bytes(store.near.nbytes + weight())
+            budget.ask_bytes(store.nbytes + weight())
 
     store.near.ask_budget, near.ask_arriving = ask_budget, ask_arriving
     store.near.catalogue.pause.begin(ask_arriving)

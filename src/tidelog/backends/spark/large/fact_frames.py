@@ -66,7 +66,7 @@ class ManyFacts(FactTable):
     ) -> None:
         """`frame` is asked for when it is needed."""
         self._made, self._size, self._arity, self._owner = frame, size, arity, owner
-        self.jobs, self.constants = jobs.aside(), constants
+        self.jobs, self.constants, self._writers = jobs.aside(), constants, jobs
 
     @property
     def is_far(self) -> bool:
@@ -117,6 +117,19 @@ class ManyFacts(FactTable):
     def ids(self) -> DataFrame:
         """The facts as a DataFrame of ids."""
         return self._readable.select(*frames.names(self._arity))
+
+    def at_hand(self, together: int) -> ManyFacts:
+        """The same facts on the driver, as ids, if there is room for several tables that have `together` facts.
+
+        A writer asks, in his transaction.
+        """
+        from tidelog.backends.spark.large.held_facts import MOST, HeldFacts, in_order  # a kind of this table
+
+        if not self.is_far or together > MOST:
+            return self
+        columns = frames.names(max(self._arity, 1))
+        rows = frames.to_ids(self._writers.run(self._readable.select(*columns).toArrow), columns)
+        return HeldFacts(in_order(rows), self._arity, self._writers, self.constants)
 
     @property
     def _readable(self) -> DataFrame:
