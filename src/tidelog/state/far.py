@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from tidelog.state.file_systems import is_address, place
 from tidelog.state.rows import Numbers
 
 FOLDER = "_segments"
@@ -180,12 +181,15 @@ def _link(address: str, folder: Path) -> None:
     target = folder / address.rsplit("/", 1)[-1]
     if target.exists():
         return
-    from pyarrow import fs  # not at the top: every engine would load clients of four clouds, 10 MB
+    if is_address(address):
+        system, source = place(address)
+        if system.type_name != "local":
+            from pyarrow import fs
 
-    if "://" in address and not address.startswith("file:"):
-        fs.copy_files(address, target.as_uri())
-        return
-    source = fs.FileSystem.from_uri(address)[1] if address.startswith("file:") else address
+            fs.copy_files(source, str(target), source_filesystem=system, destination_filesystem=fs.LocalFileSystem())
+            return
+    else:
+        source = address
     try:
         os.link(source, target)
     except OSError:  # another disk, or one that knows no links
