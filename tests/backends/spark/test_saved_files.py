@@ -89,7 +89,7 @@ def test_the_folder_of_an_engine_and_its_state_may_be_addresses(spark: SparkSess
     folder = {"spark.tidelog.directory": (tmp_path / "store").as_uri()}
     with driver(spark, {**PAGED, "written": 0}, partitions=2, options=folder):
         engine = loaded(spark)
-        assert list((tmp_path / "store" / "store").glob("*.parquet"))
+        assert list((tmp_path / "store").glob("*/store/*.parquet"))
         engine.apply(insert={"edge": [("d", "e")]}, delete={"edge": [("a", "b")]})
         engine.save((tmp_path / "state").as_uri())
         opened = Engine.open((tmp_path / "state").as_uri(), backend="spark", spark=spark)
