@@ -110,7 +110,8 @@ class Job:
         own = pipeline.state / OWN
         self._pipeline, self._program, self._state, self._spark, self._status = pipeline, program, state, spark, status
         self._outbox = Outbox(own / "outbox")
-        self._checkpoint = own / "checkpoint"
+        chosen = pipeline.updates and pipeline.updates.checkpoint
+        self._checkpoint = chosen or str(own / "checkpoint")
         self._rejects = RejectsTable(spark, pipeline.rejects, pipeline.on_bad)
         out = sys.stderr if status.takes_stdout else sys.stdout
         self._changes = change_sinks(spark, pipeline.sinks, out)
@@ -127,7 +128,8 @@ class Job:
 
     def begin(self) -> None:
         """Load the sources, or continue where the state is."""
-        check_checkpoint(self._checkpoint, self._state.last_batch(STREAM))
+        last, is_new = self._state.last_batch(STREAM), self._state.is_empty
+        check_checkpoint(self._spark, self._checkpoint, last, is_new=is_new)
         if self._state.is_empty:
             self._load()
         else:

@@ -72,6 +72,8 @@ class UpdateSource:
     options: Options = field(default_factory=dict)
     line: str | None = None
     """The column that holds updates as JSON lines, in a format that has columns of its own."""
+    checkpoint: str | None = None
+    """Where Spark keeps what it has handed over; None stands for a folder in the state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,7 @@ def _updates(table: Mapping[str, Any], folder: Path) -> UpdateSource:
         tuple(table.get("order", ())),
         _options(table),
         table.get("line"),
+        resolve(table["checkpoint"], folder) if "checkpoint" in table else None,
     )
 
 

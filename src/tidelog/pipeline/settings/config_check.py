@@ -93,6 +93,7 @@ UPDATES = {
     "every": Key(_NUMBER, least=0),
     "order": Key((list,), _TEXT),
     "line": Key(_TEXT),
+    "checkpoint": _PATH,
     "options": _OPTIONS,
 }
 SINK = {

@@ -1,7 +1,7 @@
 """Table files: results that survive a lost executor.
 
 What      : `folder` is where a session keeps files that every executor reaches; `write` puts a DataFrame there and
-            gives it back as one that reads the files; `remove` deletes them.
+            gives it back as one that reads the files; `remove` deletes them; `exists` asks for any file.
 Idea      : blocks that executors hold are gone with the executor. What reads table files is computed again from them,
             so Spark's own repetition of tasks heals the loss. With a master `local[...]` the executor is the driver's
             own process: it cannot be lost alone, and blocks are enough.
@@ -16,6 +16,7 @@ import re
 import tempfile
 import uuid
 
+from py4j.java_gateway import JavaObject  # type: ignore[import-untyped]
 from pyspark import SparkContext, StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 
@@ -63,9 +64,21 @@ def write(frame: DataFrame, where: str) -> tuple[DataFrame, str]:
 def remove(frame: DataFrame, path: str) -> None:
     """Free what `write` has given back, and delete its files."""
     frame.unpersist()
-    context = frame.sparkSession.sparkContext
+    address, system = _hadoop(frame.sparkSession, path)
+    system.delete(address, True)
+
+
+def exists(spark: SparkSession, path: str) -> bool:
+    """Whether there is anything at a path or an address, as Spark finds it."""
+    address, system = _hadoop(spark, for_spark(path))
+    return bool(system.exists(address))
+
+
+def _hadoop(spark: SparkSession, path: str) -> tuple[JavaObject, JavaObject]:
+    """A path for Spark's own file systems, and the one that it is in."""
+    context = spark.sparkContext
     address = context._jvm.org.apache.hadoop.fs.Path(path)  # type: ignore[union-attr]
-    address.getFileSystem(context._jsc.hadoopConfiguration()).delete(address, True)
+    return address, address.getFileSystem(context._jsc.hadoopConfiguration())
 
 
 def _context(spark: SparkSession) -> SparkContext | None:
