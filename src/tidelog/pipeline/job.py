@@ -207,7 +207,7 @@ class Job:
         batch = None if last is None else last // PARTS
         told = {"version": engine.version, "facts": _size(engine), "batch": batch}
         self._status.tell("continued", **told, without_value=_lacking(engine.without_value))
-        for version, rows in self._outbox.waiting(engine.version):
+        for version, rows in self._outbox.waiting(engine.version, self._state.saves):
             self._publish(version, rows)
         self._follow_files()
 
@@ -321,9 +321,9 @@ class Job:
         """Make the present version durable, then public, with those that led to it since the last save."""
         for version, rows in feeds:
             if rows is None:
-                self._outbox.put_whole(version)
+                self._outbox.put_whole(version, self._state.next_save)
             else:
-                self._outbox.put(version, rows)
+                self._outbox.put(version, rows, self._state.next_save)
         reach("outbox-written")
         self.engine.save(self._state, batch=batch, source=source)
         reach("version-saved")
