@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 
+from tests.store import bucket, endpoint  # noqa: F401 - fixtures
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 

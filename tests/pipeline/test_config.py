@@ -55,6 +55,10 @@ def test_a_good_file_becomes_a_pipeline(folder):
     assert source.options == {"header": "true", "samplingRatio": "2"}
     assert source.where == (Filter("c1", "in", ["a", "b"]),)
     assert pipeline.sinks[1].path == "s3a://bucket/out"
+    (folder / "pipeline.toml").write_text(
+        GOOD.replace("s3a://bucket/out", f'{folder.as_uri()}"\nkeep = "3').replace('"3"', "3")
+    )
+    assert read_pipeline(folder / "pipeline.toml").sinks[1].keep == 3
     assert (pipeline.on_bad, pipeline.strategy, pipeline.backend) == ("fail", "auto", "auto")
 
 
@@ -69,6 +73,7 @@ def test_a_good_file_becomes_a_pipeline(folder):
         ('op = "in"', 'op = "matches"', "E725", 7, "use one of"),
         ('what = "relations"', 'what = "relation"', "E725", 17, "did you mean relations?"),
         ('format = "console"', 'format = "csv"', "E723", 13, "name a folder"),
+        ('path = "s3a://bucket/out"', 'path = "s3a://bucket/out"\nkeep = 3', "E725", 20, "life-cycle rules"),
         ('format = "console"', 'format = "jdbc"', "E723", 13, "give both"),
         ('[updates]\npath = "updates"', "[updates]\nevery = -1", "E723", 10, "name the folder"),
         ('[updates]\npath = "updates"', '[updates]\npath = "u"\nlatest = 1', "E722", 12, "true or false"),

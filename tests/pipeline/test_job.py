@@ -1,6 +1,7 @@
 """The main job, in this process: what comes out of the feed is what is in the state, however a run was interrupted."""
 
 import random
+import shutil
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,6 +11,7 @@ import tidelog as tl
 from tests.pipeline.places import RULES, Place, facts, summed
 from tidelog.cli import main
 from tidelog.errors import PipelineError, StateError
+from tidelog.pipeline.follow import streaming
 from tidelog.pipeline.out.whole_feed import whole_feed
 from tidelog.state import log
 
@@ -173,13 +175,37 @@ def test_a_bad_update_can_stop_the_run_and_leaves_the_last_good_version(spark, t
 
 def test_a_lost_checkpoint_is_refused(spark, tmp_path):
     """Batch numbers would begin anew, and new updates be taken for known ones: better to stop."""
-    import shutil
-
     place = Place(tmp_path / "p")
     place.update("1", {"insert": [["edge", "c", "d"]]})
     place.run(spark)
     shutil.rmtree(tmp_path / "p/state/_pipeline/checkpoint")
     with pytest.raises(PipelineError, match="E730"):
+        place.run(spark)
+
+
+@pytest.mark.parametrize("is_address", [False, True])
+def test_the_checkpoint_may_be_elsewhere(spark, tmp_path, monkeypatch, is_address):
+    """A path beside the pipeline file, or an address, which Spark itself is asked about; a lost one is refused.
+
+    And so is a new state with an old checkpoint: Spark would leave out the updates that another state has.
+    """
+    folder = tmp_path / "p/elsewhere"
+    if is_address:
+        monkeypatch.setattr(streaming, "local_folder", lambda _: None)
+    place = Place(tmp_path / "p", updates=f'checkpoint = "{folder.as_uri() if is_address else "elsewhere"}"')
+    place.update("1", {"insert": [["edge", "c", "d"]]})
+    place.run(spark)
+    assert (folder / "metadata").is_file()
+    assert not (place.folder / "state/_pipeline/checkpoint").exists()
+    place.update("2", {"insert": [["edge", "d", "e"]]})
+    assert [one["version"] for one in place.run(spark)[1].of("batch")] == [3]
+    (place.folder / "state").rename(tmp_path / "aside")
+    with pytest.raises(PipelineError, match="the state is new"):
+        place.run(spark)
+    shutil.rmtree(place.folder / "state")
+    (tmp_path / "aside").rename(place.folder / "state")
+    shutil.rmtree(folder)
+    with pytest.raises(PipelineError, match="is gone"):
         place.run(spark)
 
 

@@ -9,11 +9,11 @@ Never     : no fact is read here.
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tidelog.engine import Engine
 from tidelog.language.terms import Program
+from tidelog.state.remote import Location
 
 if TYPE_CHECKING:
     from tidelog.rdf.graph_engine import GraphEngine
@@ -31,7 +31,7 @@ def begin(program: Program, reasoning: str, **options: Any) -> Kept:  # noqa: AN
     return GraphEngine(Graph(reasoning=reasoning, rules=program, **options))
 
 
-def reopen(state: Path, reasoning: str, **options: Any) -> Kept:  # noqa: ANN401
+def reopen(state: Location, reasoning: str, **options: Any) -> Kept:  # noqa: ANN401
     """The engine or graph that a state holds."""
     if reasoning == "none":
         return Engine.open(state, **options)

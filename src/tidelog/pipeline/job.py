@@ -110,7 +110,8 @@ class Job:
         own = pipeline.state / OWN
         self._pipeline, self._program, self._state, self._spark, self._status = pipeline, program, state, spark, status
         self._outbox = Outbox(own / "outbox")
-        self._checkpoint = own / "checkpoint"
+        chosen = pipeline.updates and pipeline.updates.checkpoint
+        self._checkpoint = chosen or str(own / "checkpoint")
         self._rejects = RejectsTable(spark, pipeline.rejects, pipeline.on_bad)
         out = sys.stderr if status.takes_stdout else sys.stdout
         self._changes = change_sinks(spark, pipeline.sinks, out)
@@ -127,7 +128,8 @@ class Job:
 
     def begin(self) -> None:
         """Load the sources, or continue where the state is."""
-        check_checkpoint(self._checkpoint, self._state.last_batch(STREAM))
+        last, is_new = self._state.last_batch(STREAM), self._state.is_empty
+        check_checkpoint(self._spark, self._checkpoint, last, is_new=is_new)
         if self._state.is_empty:
             self._load()
         else:
@@ -206,7 +208,7 @@ class Job:
         batch = None if last is None else last // PARTS
         told = {"version": engine.version, "facts": _size(engine), "batch": batch}
         self._status.tell("continued", **told, without_value=_lacking(engine.without_value))
-        for version, rows in self._outbox.waiting(engine.version):
+        for version, rows in self._outbox.waiting(engine.version, self._state.saves):
             self._publish(version, rows)
         self._follow_files()
 
@@ -330,9 +332,9 @@ class Job:
         """Make the present version durable, then public, with those that led to it since the last save."""
         for version, rows in feeds:
             if rows is None:
-                self._outbox.put_whole(version)
+                self._outbox.put_whole(version, self._state.next_save)
             else:
-                self._outbox.put(version, rows)
+                self._outbox.put(version, rows, self._state.next_save)
         reach("outbox-written")
         self.engine.save(self._state, batch=batch, source=source)
         reach("version-saved")

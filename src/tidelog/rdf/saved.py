@@ -27,6 +27,7 @@ from tidelog.rdf.axioms import KINDS, PREDICATES, Ontology, compiled
 from tidelog.rdf.blank_node_labels import Labels
 from tidelog.rdf.layouts import Layout, triples_of
 from tidelog.rdf.reasoner import Reasoner
+from tidelog.state.address import directory_of
 
 if TYPE_CHECKING:
     from tidelog.rdf.graph import Graph
@@ -43,7 +44,7 @@ def save(
     source: str = "updates",
 ) -> None:
     """Make the present version durable, in a directory or an open log: wholly or not at all."""
-    notes = Path(target) / _NOTES
+    notes = _notes(target)
     notes.mkdir(parents=True, exist_ok=True)
     note, aside = notes / f"{graph.engine.version}.json", notes / f"{uuid4().hex}.new"
     aside.write_text(json.dumps(_told(graph)), encoding="utf-8")
@@ -56,7 +57,17 @@ def save(
 
 def is_graph(directory: str | PathLike[str]) -> bool:
     """Whether a state is that of a graph."""
-    return (Path(directory) / _NOTES).is_dir()
+    return _notes(directory).is_dir()
+
+
+def _notes(state: str | PathLike[str]) -> Path:
+    """The folder of notes in a state; a note is no part of a commit, so another writer has to be kept out by a lock."""
+    directory = directory_of(state)
+    if not isinstance(directory, Path):
+        sentence = f"a knowledge graph cannot be kept at {directory}"
+        remedy = "give a directory, which may be mounted; plain engines take addresses"
+        raise StateError.of("E616", sentence, remedy=remedy)
+    return directory / _NOTES
 
 
 def open_graph(
@@ -66,7 +77,7 @@ def open_graph(
 ) -> Graph:
     """The graph that was saved; `engine_options` are those of `Engine.open`."""
     engine = Engine.open(directory, **engine_options)
-    note = Path(directory) / _NOTES / f"{engine.version}.json"
+    note = _notes(directory) / f"{engine.version}.json"
     if not note.exists():
         raise StateError.of(
             "E613", f"the state in {directory} is that of an engine, not of a graph", remedy="open it with Engine.open"

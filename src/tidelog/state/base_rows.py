@@ -13,20 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import groupby
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tidelog.state.remote import Location, readable
 from tidelog.state.rows import FIELDS, schema_of
 
 _TOGETHER = 1 << 20
 """About how many rows are read at a time."""
 
 
-def filled_rows(path: Path) -> Iterator[pa.Table]:
+def filled_rows(path: Location) -> Iterator[pa.Table]:
     """The relation, the flag and the values of every row."""
-    with pq.ParquetFile(path, page_checksum_verification=True, read_dictionary=["relation"]) as file:
+    with pq.ParquetFile(readable(path), page_checksum_verification=True, read_dictionary=["relation"]) as file:
         for paths, groups in groupby(range(file.num_row_groups), lambda group: _filled(file.metadata, group)):
             kind = schema_of([_field(path) for path in paths]).field("values").type
             for some in _lots(file.metadata, groups):

@@ -16,7 +16,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,8 @@ from typing import Any, NamedTuple, Protocol
 import pyarrow as pa
 
 from tidelog.state.failpoints import reach
+from tidelog.state.file_systems import is_address, place
+from tidelog.state.remote import Location, Remote
 from tidelog.state.rows import Numbers
 
 FOLDER = "_segments"
@@ -106,9 +108,17 @@ class Description(NamedTuple):
 
 
 def describe(
-    directory: Path, far: FarStore, identity: str, versions: tuple[int, int], before: Description | None
+    directory: Location,
+    far: FarStore,
+    identity: str,
+    versions: tuple[int, int],
+    before: Description | None,
+    announce: Callable[[Collection[str]], None] = lambda _: None,
 ) -> Description:
-    """Make the files of a backend part of the state; `versions` are the present one and the last one that was saved."""
+    """Make the files of a backend part of the state; `versions` are the present one and the last one that was saved.
+
+    Files that the state does not have yet are announced before they are written.
+    """
     described = set() if before is None else {name for name, _ in _sizes(before.said)}
     said, addresses = far.describe(described)
     known = before.said["relations"] if before is not None else {}
@@ -125,10 +135,14 @@ def describe(
         return before
     folder = directory / FOLDER
     folder.mkdir(exist_ok=True)
+    announce({_name(address) for address in addresses} - described)
     for address in addresses:
-        _link(address, folder)
+        if isinstance(folder, Remote):
+            _copy(address, folder, described)
+        else:
+            _link(address, folder)
         reach("file-linked")
-    path = folder / f"store-{identity}.json"
+    path = folder / description_of(identity)
     path.write_text(json.dumps(said), encoding="utf-8")
     for synced in (path, folder):
         sync(synced)
@@ -136,17 +150,23 @@ def describe(
     return Description(path.name, said)
 
 
-def read(directory: Path, name: str) -> Description:
+def description_of(identity: str) -> str:
+    """The name of the description that the save of an id writes."""
+    return f"store-{identity}.json"
+
+
+def read(directory: Location, name: str) -> Description:
     """A description; a ValueError or OSError if it, or a file that it names, is missing or damaged."""
     folder = directory / FOLDER
     said = json.loads((folder / name).read_text(encoding="utf-8"))
+    listed = {one.name: one for one in folder.iterdir()} if isinstance(folder, Remote) else {}
     for file, size in _sizes(said):
-        if (folder / file).stat().st_size != size:
+        if listed.get(file, folder / file).stat().st_size != size:
             raise ValueError(f"{file} has another size")
     return Description(name, said)
 
 
-def files_of(directory: Path, names: Iterable[str]) -> set[str]:
+def files_of(directory: Location, names: Iterable[str]) -> set[str]:
     """The files that descriptions name, and their own."""
     found = set()
     for name in set(names) - {""}:
@@ -156,11 +176,15 @@ def files_of(directory: Path, names: Iterable[str]) -> set[str]:
     return found
 
 
-def remove_all_but(directory: Path, names: set[str]) -> tuple[int, int]:
-    """Remove the other files of the folder that saves have written; how many, and of how many bytes."""
+def remove_all_but(directory: Location, names: set[str], among: Collection[str] | None = None) -> tuple[int, int]:
+    """Remove the other files of the folder that saves have written; how many, and of how many bytes.
+
+    Only those `among` the given names go, if some are given.
+    """
     folder, count, size = directory / FOLDER, 0, 0
-    for path in folder.iterdir() if folder.is_dir() else ():
-        if path.name not in names and _OURS.match(path.name):
+    there: list[Location] = list(folder.iterdir()) if folder.is_dir() else []
+    for path in there:
+        if path.name not in names and _OURS.match(path.name) and (among is None or path.name in among):
             size += path.stat().st_size
             path.unlink()
             count += 1
@@ -178,17 +202,30 @@ def _files(relation: Mapping[str, Any]) -> set[str]:
     return {name for order in (*relation["orders"], *changed) for _, name, _, _ in order["files"]}
 
 
+def _name(address: str) -> str:
+    return address.rsplit("/", 1)[-1]
+
+
+def _copy(address: str, folder: Remote, described: set[str]) -> None:
+    """Have a copy of a file at an address; only one that the state has already is known to be whole."""
+    if _name(address) not in described:
+        (folder / _name(address)).take(address)
+
+
 def _link(address: str, folder: Path) -> None:
     """Have a file in the folder too."""
-    target = folder / address.rsplit("/", 1)[-1]
+    target = folder / _name(address)
     if target.exists():
         return
-    from pyarrow import fs  # not at the top: every engine would load clients of four clouds, 10 MB
+    if is_address(address):
+        system, source = place(address)
+        if system.type_name != "local":
+            from pyarrow import fs
 
-    if "://" in address and not address.startswith("file:"):
-        fs.copy_files(address, target.as_uri())
-        return
-    source = fs.FileSystem.from_uri(address)[1] if address.startswith("file:") else address
+            fs.copy_files(source, str(target), source_filesystem=system, destination_filesystem=fs.LocalFileSystem())
+            return
+    else:
+        source = address
     try:
         os.link(source, target)
     except OSError:  # another disk, or one that knows no links
@@ -198,8 +235,10 @@ def _link(address: str, folder: Path) -> None:
         draft.rename(target)
 
 
-def sync(path: Path) -> None:
-    """Have the system write a file or a directory down."""
+def sync(path: Location) -> None:
+    """Have the system write a file or a directory down; at an address it is down when it is there."""
+    if isinstance(path, Remote):
+        return
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

@@ -71,9 +71,9 @@ class Journal:
         """Let the next save write everything: the stored version lacks what no entry has."""
         self.entries = None
 
-    def attempt(self) -> str:
-        """The id of a save that begins."""
-        identity = uuid4().hex
+    def attempt(self, identity: str = "") -> str:
+        """The id of a save that begins: a given one, or a new one."""
+        identity = identity or uuid4().hex
         self.attempts.add(identity)
         return identity
 

@@ -15,9 +15,11 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+from collections.abc import Collection, Iterator
 from io import FileIO
 from pathlib import Path
 from threading import get_ident
+from typing import NamedTuple
 from weakref import WeakSet
 
 from tidelog.errors import StateError
@@ -29,8 +31,18 @@ _LENGTH = 128
 _ID = re.compile(r"[0-9a-f]{32}")
 
 
+class Left(NamedTuple):
+    """What a save that came to nothing may have left: files with its id, and others if it has named them."""
+
+    identity: str
+    files: Collection[str] | None
+
+
 class Lock:
     """The right to write into a directory; the directory is made if it is missing."""
+
+    is_exclusive = True
+    announced: Collection[str] | None = None
 
     def __init__(self, directory: Path, *, for_one_save: bool = False) -> None:
         self._thread, self._directory = get_ident(), directory
@@ -61,8 +73,12 @@ class Lock:
             self.release()
             raise
 
-    def begin(self, identity: str) -> None:
-        """Note the id of a save before it writes anything; what was noted before stays if the disk is full."""
+    def begin(self, identity: str, commit: int = -1) -> None:
+        """Note the id of a save before it writes anything; what was noted before stays if the disk is full.
+
+        Which entry of the log it is to become (`commit`) is of no interest here: nobody else writes.
+        """
+        del commit
         note = f"{os.getpid()}\n{identity}\n".encode()
         try:
             os.pwrite(self._file.fileno(), note, 0)
@@ -70,6 +86,18 @@ class Lock:
         except OSError as error:
             raise _unwritable(self._directory, error, "look after the disk; the state is as it was") from error
         self.last_begun = identity
+
+    def announce(self, files: Collection[str]) -> None:
+        """Nothing is noted about files: all that no version names are left over when the next writer comes."""
+
+    def end(self) -> None:
+        """The note stays; the last version tells what became of the save."""
+
+    def left(self, last: str | None, commit: int) -> Iterator[Left]:
+        """What was last begun, if the last version is another one."""
+        del commit
+        if last != self.last_begun:
+            yield Left(self.last_begun, None)
 
     def is_held(self) -> bool:
         """Whether the directory is still the one that was locked, and was not replaced by another."""

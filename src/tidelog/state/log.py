@@ -21,7 +21,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from os import PathLike
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 from uuid import uuid4
@@ -33,11 +32,13 @@ from tidelog.errors import LawError, StateError, expect
 from tidelog.language.terms import Program
 from tidelog.state import far
 from tidelog.state.address import directory_of
+from tidelog.state.claims import hold
 from tidelog.state.failpoints import reach
 from tidelog.state.fold import programs
 from tidelog.state.journal import Entry, Journal
-from tidelog.state.lock import Lock
 from tidelog.state.reading import stored_version
+from tidelog.state.refusals import moved_on, not_the_last
+from tidelog.state.remote import Remote
 from tidelog.state.rows import ABSENT, GIVEN, PRESENT, PROGRAM, RULES, WITHDRAWN, program_row, to_rows
 from tidelog.state.snapshot import Snapshot
 from tidelog.state.table import ROW_GROUP, File, Table, reading, writing
@@ -62,7 +63,8 @@ class StateLog:
     def __init__(self, directory: str | PathLike[str], *, for_one_save: bool = False) -> None:
         expect(directory, (str, PathLike), "a state", "a directory")
         self.directory = directory_of(directory)
-        self._lock = Lock(self.directory, for_one_save=for_one_save)
+        self._lock = hold(self.directory, for_one_save=for_one_save)
+        self._next = ""
         self._given: str | None = None
         self._giving: str | None = None
         self._spelled: tuple[Program, str, str] | None = None
@@ -89,15 +91,16 @@ class StateLog:
     def _refresh(self) -> None:
         self._table, self._files = Table(self.directory), None
         self._info = self._table.info() if self._table.exists() else None
-        if self._info is None or self._info.id != self._lock.last_begun:
-            self._table.discard(self._lock.last_begun)
+        last = (None, -1) if self._info is None else (self._info.id, self._info.commit)
+        for left in self._lock.left(*last):
+            self._table.discard(*left)
         self._is_certain = True
 
     def _look_again(self) -> None:
         """Find out where the log ends, if that is not known: a save may have failed after its commit."""
         if not self._lock.is_held():
-            raise _not_the_last(self.directory, "it was replaced while it was open")
-        if not (self._is_certain and self._table.is_current()):
+            raise not_the_last(self.directory, "it was replaced while it was open")
+        if not (self._is_certain and self._table.is_current(self._info.id if self._info else "")):
             self._refresh()
             self._given = None
             if self._giving == self.given:
@@ -128,6 +131,17 @@ class StateLog:
         if self._given is None and self._info is not None:
             self._given = programs(self._table.read_relation(PROGRAM)).get(GIVEN)
         return self._given
+
+    @property
+    def next_save(self) -> str:
+        """The id that the next save will have; empty where a lock keeps out other writers, and nobody has to ask."""
+        if not self._lock.is_exclusive and not self._next:
+            self._next = uuid4().hex
+        return self._next
+
+    def saves(self) -> set[str]:
+        """The ids of the saves that the log still knows."""
+        return set() if self._info is None else {info.id for info in self._table.infos()}
 
     def give(self, program: str) -> None:
         """Record a program that the user hands over, with the next version that is saved."""
@@ -174,7 +188,10 @@ class StateLog:
         named = far.files_of(self.directory, described)
         count, size = self._table.remove_all_but(needed | self._table.added_since(commit))
         reach("rows-forgotten")
-        more, larger = far.remove_all_but(self.directory, named)
+        among = None
+        if isinstance(self.directory, Remote):  # what no commit names may be a writer's that is at work
+            among = far.files_of(self.directory, (info.store for info in self._table.infos()))
+        more, larger = far.remove_all_but(self.directory, named, among)
         reach("files-forgotten")
         self._table.shorten_log(commit)
         return count + more, size + larger
@@ -187,20 +204,22 @@ class StateLog:
         elif journal.knows(info.id):
             return journal
         elif info.writer == journal.writer or info.commit <= journal.commit:
-            raise _not_the_last(self.directory, f"it is a copy, or an older one with version {info.version}")
+            raise not_the_last(self.directory, f"it is a copy, or an older one with version {info.version}")
         else:
-            sentence, remedy = f"has moved on to version {info.version} without this engine", "open it again"
+            raise moved_on(self.directory, info)
         raise StateError.of("E608", f"{self.directory} {sentence}", remedy=remedy)
 
     def _save(self, snapshot: Snapshot, journal: Journal, batches: Batches, source: str) -> VersionInfo:
-        identity, (first, batch) = journal.attempt(), batches
-        self._lock.begin(identity)
+        identity, (first, batch) = journal.attempt(self._next), batches
+        self._next = ""
+        self._lock.begin(identity, 0 if self._info is None else self._info.commit + 1)
         try:
             kind, added, removed, relations = self._written(snapshot, journal, identity)
             described = self._described(snapshot, kind, identity)
             reach("files-written")
         except BaseException:
-            self._table.discard(identity)
+            self._table.discard(identity, self._lock.announced)
+            self._lock.end()
             raise
         _, text, program = self._spelling(snapshot.program)
         info = VersionInfo(
@@ -209,13 +228,27 @@ class StateLog:
             "" if described is None else described.name, arithmetic=snapshot.arithmetic, first_batch=first,
         )  # fmt: skip
         self._is_certain = False
-        self._table.commit(info, added, removed)
+        self._commit(info, added, removed)
         self._info = info = self._table.info()
         self._is_certain, self._files = True, described
         self._given, self._giving = self._giving or self._given, None
         journal.saved(info.commit, info.id, info.facts)
+        self._lock.end()
         reach("acknowledged")
         return info
+
+    def _commit(self, info: VersionInfo, added: list[File], removed: list[File]) -> None:
+        """Commit; without a lock another writer may have been first, or we may, and the answer was lost."""
+        try:
+            self._table.commit(info, added, removed)
+        except StateError as error:
+            there = None if self._lock.is_exclusive else Table(self.directory)
+            last = there.info() if there is not None and there.exists() else None
+            if there is None or last is None or (self._info is not None and last.id == self._info.id):
+                raise
+            if last.id != info.id:
+                raise moved_on(self.directory, last) from error
+            self._table = there
 
     def _written(
         self, snapshot: Snapshot, journal: Journal, identity: str
@@ -238,7 +271,8 @@ class StateLog:
         if store is not None and store.relations():
             last = self._info.version if self._info is not None and kind != "base" else snapshot.version
             with writing(self.directory):
-                return far.describe(self.directory, store, identity, (snapshot.version, last), before)
+                versions = snapshot.version, last
+                return far.describe(self.directory, store, identity, versions, before, self._lock.announce)
         return None if kind == "base" or store is not None else before
 
     def _spelling(self, program: Program) -> tuple[Program, str, str]:
@@ -316,14 +350,6 @@ def opened(target: str | PathLike[str]) -> Iterator[StateLog]:
         return
     with StateLog(target, for_one_save=True) as log:
         yield log
-
-
-def _not_the_last(directory: Path, why: str) -> StateError:
-    return StateError.of(
-        "E611",
-        f"the state in {directory} is not the one that this engine last wrote: {why}",
-        remedy="open it and apply what it lacks, or save into an empty directory",
-    )
 
 
 def _is_base_due(files: list[File], entries: list[Entry]) -> bool:

@@ -14,7 +14,6 @@ import os
 from collections.abc import Iterable
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +26,7 @@ from tidelog.state import far
 from tidelog.state.address import directory_of
 from tidelog.state.far import StoredFar, StoredFiles, StoredRows
 from tidelog.state.fold import Base, fold, programs, split, states
+from tidelog.state.remote import Location
 from tidelog.state.rows import RULES
 from tidelog.state.snapshot import StoredState
 from tidelog.state.stored_facts import StoredFacts
@@ -64,12 +64,12 @@ def read_state(directory: str | PathLike[str], version: int | None = None, *, is
     return _read_state(path, version, is_far=is_far)
 
 
-def _log(path: Path) -> set[str]:
+def _log(path: Location) -> set[str]:
     """The names of the entries of the log: others after a writer has added or forgotten versions."""
     return {entry.name for entry in (path / "_delta_log").glob("*.json")}
 
 
-def _read_state(path: Path, version: int | None, *, is_far: bool) -> StoredState:
+def _read_state(path: Location, version: int | None, *, is_far: bool) -> StoredState:
     """One attempt: a writer may add versions meanwhile, and forget the one that is being read."""
     table = Table(path)
     last = table.info()
@@ -139,7 +139,7 @@ def _is_in(rows: pa.Table, relations: Iterable[str]) -> pa.ChunkedArray:
     return pc.is_in(rows["relation"], pa.array(list(relations), pa.large_string()))
 
 
-def _check_room(directory: Path, info: VersionInfo) -> None:
+def _check_room(directory: Location, info: VersionInfo) -> None:
     """Refuse a version that cannot fit this machine's memory."""
     need = sum(count * (_FACT_BYTES + arity * _VALUE_BYTES) for arity, count in info.relations.values())
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -166,7 +166,7 @@ def stored_version(table: Table, version: int) -> VersionInfo:
     )
 
 
-def _program(directory: Path, changes: pa.Table, base: Base, info: VersionInfo) -> Program:
+def _program(directory: Location, changes: pa.Table, base: Base, info: VersionInfo) -> Program:
     text = programs(changes, base).get(RULES)
     try:
         program = parse(text or "")
@@ -177,7 +177,7 @@ def _program(directory: Path, changes: pa.Table, base: Base, info: VersionInfo) 
     return program
 
 
-def _relations(directory: Path, found: dict[str, StoredFacts], info: VersionInfo) -> list[StoredFacts]:
+def _relations(directory: Location, found: dict[str, StoredFacts], info: VersionInfo) -> list[StoredFacts]:
     """The facts of every relation that the commit names, relations without facts included.
 
     Facts say themselves how many columns they have; a commit of an older release may name those of an earlier version.

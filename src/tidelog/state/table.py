@@ -17,7 +17,6 @@ import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -31,6 +30,8 @@ from tidelog.errors import StateError
 from tidelog.state import far
 from tidelog.state.base_rows import filled_rows
 from tidelog.state.failpoints import reach
+from tidelog.state.file_systems import place
+from tidelog.state.remote import Location, Remote, readable, writable
 from tidelog.state.rows import SCHEMA
 from tidelog.state.versions import KEY, VersionInfo
 
@@ -66,7 +67,7 @@ class File:
 class Table:
     """The table in one directory, at its last commit or at a given one."""
 
-    def __init__(self, directory: Path, commit: int | None = None) -> None:
+    def __init__(self, directory: Location, commit: int | None = None) -> None:
         self.directory = directory
         self._delta: DeltaTable | None = None
         if self.exists():
@@ -119,7 +120,7 @@ class Table:
             rows = 0
             with (
                 reading(self.directory),
-                pq.ParquetFile(self.directory / file.name, page_checksum_verification=True) as parquet,
+                pq.ParquetFile(readable(self.directory / file.name), page_checksum_verification=True) as parquet,
             ):
                 for group in range(parquet.num_row_groups):
                     piece = parquet.read_row_group(group).cast(SCHEMA)
@@ -144,7 +145,7 @@ class Table:
         with reading(self.directory):
             paths = [self.directory / file.name for file in self.files()]
             chosen = pc.field("relation") == relation
-            found = [pq.read_table(path, filters=chosen, partitioning=None).cast(SCHEMA) for path in paths]
+            found = [pq.read_table(readable(path), filters=chosen, partitioning=None).cast(SCHEMA) for path in paths]
         return pa.concat_tables([SCHEMA.empty_table(), *found])
 
     def read_since(self, files: Iterable[File], since: Mapping[str, int]) -> pa.Table:
@@ -153,7 +154,6 @@ class Table:
         Few rows of a large file may be wanted, so it is gone through with little of it in memory.
         """
         from pyarrow.dataset import ParquetFileFormat  # not at the top: it takes 0.15 s, and few have a use for it
-        from pyarrow.fs import LocalFileSystem
 
         checked = ParquetFileFormat(page_checksum_verification=True, pre_buffer=False)
         wanted = ~pc.field("relation").isin(pa.array(list(since), pa.large_string()))
@@ -163,9 +163,10 @@ class Table:
         for file in files:
             with reading(self.directory):
                 path = self.directory / file.name
-                if pq.read_metadata(path).num_rows != file.rows:
+                if pq.read_metadata(readable(path)).num_rows != file.rows:
                     raise ValueError(f"{file.name} has another number of rows")
-                fragment = checked.make_fragment(str(path), LocalFileSystem())
+                system, inside = place(str(path))
+                fragment = checked.make_fragment(inside, system)
                 found.append(fragment.to_table(filter=wanted, use_threads=False, batch_readahead=1).cast(SCHEMA))
         return pa.concat_tables([SCHEMA.empty_table(), *found])
 
@@ -181,7 +182,9 @@ class Table:
 
     def _read(self, file: File) -> pa.Table:
         with reading(self.directory):
-            found = pq.read_table(self.directory / file.name, page_checksum_verification=True, partitioning=None)
+            found = pq.read_table(
+                readable(self.directory / file.name), page_checksum_verification=True, partitioning=None
+            )
             found = found.cast(SCHEMA)
         if found.num_rows != file.rows:
             raise damaged(self.directory, f"{file.name} has {found.num_rows} rows instead of {file.rows}")
@@ -209,7 +212,10 @@ class Table:
         name = f"{level}-{identity}.parquet"
         path, rows = self.directory / name, 0
         with writing(self.directory):
-            with pq.ParquetWriter(path, SCHEMA, compression="zstd", write_page_checksum=True) as writer:
+            with (
+                writable(path) as out,
+                pq.ParquetWriter(out, SCHEMA, compression="zstd", write_page_checksum=True) as writer,
+            ):
                 for group in _row_groups(chunks, most):
                     writer.write_table(group)
                     rows += group.num_rows
@@ -235,59 +241,82 @@ class Table:
                     commit_properties=properties, post_commithook_properties=_HOOKS,
                 )  # fmt: skip
                 reach("committed")
-                self._delta = DeltaTable(self.directory.as_uri())
+                self._delta = DeltaTable(self.directory.as_uri(), version=0)
             else:
+                last = self._delta.version()
                 removing = [RemoveAction(one.name, True, now, one.size, {}) for one in removed]
                 self._delta.create_write_transaction(
                     [*adding, *removing], "append", schema,
                     commit_properties=properties, post_commithook_properties=_HOOKS,
                 )  # fmt: skip
                 reach("committed")
-                self._delta.update_incremental()
+                self._go_to(last + 1)
             log = self.directory / _LOG
             far.sync(log / f"{self._delta.version():020d}.json")
             far.sync(log)
 
-    def is_current(self) -> bool:
-        """Whether the log still ends where it ended when it was last looked at."""
-        log, last = self.directory / _LOG, -1 if self._delta is None else self._delta.version()
-        return (last < 0 or (log / f"{last:020d}.json").exists()) and not (log / f"{last + 1:020d}.json").exists()
+    def _go_to(self, commit: int) -> None:
+        """Look at our commit, which at an address may not be the last one any more."""
+        if isinstance(self.directory, Remote):
+            self.delta.load_as_version(commit)
+        else:
+            self.delta.update_incremental()
 
-    def discard(self, identity: str) -> None:
-        """Remove the files of a save that came to nothing; a file that any commit names stays."""
-        found = set(self.directory.glob(f"*-{identity}*")) if identity else set()
-        self._discard_far(identity)
+    def is_current(self, identity: str) -> bool:
+        """Whether the log still ends where it ended when it was last looked at, with the save of that id.
+
+        A directory that took the place of another is known by its lock; at an address the last entry is looked at.
+        """
+        log, last = self.directory / _LOG, -1 if self._delta is None else self._delta.version()
+        is_there = last < 0 or (log / f"{last:020d}.json").exists()
+        if not is_there or (log / f"{last + 1:020d}.json").exists():
+            return False
+        return last < 0 or not isinstance(self.directory, Remote) or self._described(last).id == identity
+
+    def discard(self, identity: str, beside: Collection[str] | None = None) -> None:
+        """Remove the files of a save that came to nothing; a file that any commit names stays.
+
+        Beside the table all that no version names go, or of these the given ones.
+        """
+        found = set[Location](self.directory.glob(f"*-{identity}*")) if identity else set()
+        self._discard_far(identity, None if beside is None else {*beside, far.description_of(identity)})
         if found and self._delta is not None:
             named = {file.name for file in self.files()} | self.added_since(self.commits()[0])
             found = {path for path in found if path.name not in named}
         for path in (*found, *self._staged()):
             path.unlink(missing_ok=True)
 
-    def _discard_far(self, identity: str) -> None:
+    def _discard_far(self, identity: str, among: Collection[str] | None) -> None:
         """Remove files beside the table that no version names."""
         if identity and (self.directory / far.FOLDER).is_dir():
             infos = [] if self._delta is None else self.infos()
-            far.remove_all_but(self.directory, far.files_of(self.directory, (info.store for info in infos)))
+            far.remove_all_but(self.directory, far.files_of(self.directory, (info.store for info in infos)), among)
 
     def written(self, name: str, rows: int) -> File:
         """A file of rows that somebody else has written into the directory."""
         with writing(self.directory):
             return File(name, (self.directory / name).stat().st_size, rows)
 
-    def _staged(self) -> Iterator[Path]:
-        """What delta-rs leaves in the log when it dies before it renames a file to its name."""
+    def _staged(self) -> Iterator[Location]:
+        """What delta-rs leaves in the log when it dies before it renames a file to its name; nobody else is writing."""
         log = self.directory / _LOG
+        if isinstance(log, Remote):
+            return iter(())
         return (path for path in log.glob("*") if _STAGED.fullmatch(path.name)) if log.is_dir() else iter(())
 
     def remove_all_but(self, names: Collection[str]) -> tuple[int, int]:
         """Remove the other files of rows, those that no commit names included; how many, and of how many bytes.
 
-        What others keep in the directory stays: only names that a save makes are looked at.
+        What others keep in the directory stays: only names that a save makes are looked at. At an address files that no
+        commit names may be those of a writer that is at work, and stay as well.
         """
         count = size = 0
+        among = self.added_since(self.commits()[0]) if isinstance(self.directory, Remote) else None
         with writing(self.directory):
             for path in self.directory.glob("*.parquet*"):
-                if path.name not in names and _OURS.fullmatch(path.name):
+                if path.name in names or not _OURS.fullmatch(path.name):
+                    continue
+                if among is None or path.name in among:
                     size += path.stat().st_size
                     path.unlink()
                     count += 1
@@ -310,7 +339,7 @@ class Table:
                     path.unlink()
 
 
-def damaged(directory: Path, what: object) -> StateError:
+def damaged(directory: Location, what: object) -> StateError:
     """The error for a state that cannot be read."""
     return StateError.of(
         "E603", f"the state in {directory} is damaged: {what}", remedy="open an older version, or restore a copy"
@@ -331,7 +360,7 @@ def _row_groups(chunks: Iterable[pa.Table], most: int) -> Iterator[pa.Table]:
 
 
 @contextmanager
-def reading(directory: Path) -> Iterator[None]:
+def reading(directory: Location) -> Iterator[None]:
     """What goes wrong with reading means that the state is damaged."""
     _refuse_if_forked(directory)
     try:
@@ -341,7 +370,7 @@ def reading(directory: Path) -> Iterator[None]:
 
 
 @contextmanager
-def writing(directory: Path) -> Iterator[None]:
+def writing(directory: Location) -> Iterator[None]:
     """What goes wrong with writing leaves the state as it was."""
     _refuse_if_forked(directory)
     try:
@@ -355,7 +384,7 @@ def writing(directory: Path) -> Iterator[None]:
         ) from error
 
 
-def _refuse_if_forked(directory: Path) -> None:
+def _refuse_if_forked(directory: Location) -> None:
     """The threads of delta-rs do not come along to a forked process, where any call of it would end in a panic."""
     if _PROCESSES and os.getpid() not in _PROCESSES:
         raise StateError.of(

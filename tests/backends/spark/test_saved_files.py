@@ -89,7 +89,7 @@ def test_the_folder_of_an_engine_and_its_state_may_be_addresses(spark: SparkSess
     folder = {"spark.tidelog.directory": (tmp_path / "store").as_uri()}
     with driver(spark, {**PAGED, "written": 0}, partitions=2, options=folder):
         engine = loaded(spark)
-        assert list((tmp_path / "store" / "store").glob("*.parquet"))
+        assert list((tmp_path / "store").glob("*/store/*.parquet"))
         engine.apply(insert={"edge": [("d", "e")]}, delete={"edge": [("a", "b")]})
         engine.save((tmp_path / "state").as_uri())
         opened = Engine.open((tmp_path / "state").as_uri(), backend="spark", spark=spark)
@@ -276,3 +276,34 @@ def test_a_state_that_cannot_fit_is_refused_in_words(tmp_path: Path, monkeypatch
         Engine.open(tmp_path / "state")
     assert caught.value.code == "E614"
     assert "backend" in str(caught.value)
+
+
+def test_a_state_of_the_first_format_opens_and_goes_on(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its commits know nothing of files beside the table; executors make them, and the next save names them."""
+    monkeypatch.setattr(reading, "NEAR", 0)
+    state, engine = tmp_path / "state", Engine(CLOSURE)
+    engine.apply(insert={"edge": EDGES, "path": [("z", "z")], "value": VALUES, "flag": [()]})
+    engine.save(state)
+    engine.apply(insert={"edge": [("d", "e")]}, delete={"edge": [("a", "b")]})
+    engine.save(state)
+    for entry in (state / "_delta_log").glob("*.json"):
+        said = entry.read_text().replace('"tidelog":{"format":2,', '"tidelog":{"format":1,')
+        said = said.replace(',"store":""', "")
+        assert '"format":1' in said
+        assert '"store"' not in said
+        entry.write_text(said)
+    with driver(spark, {**PAGED, "written": 0}, partitions=2):
+        opened = Engine.open(state, backend="spark", spark=spark)
+        assert facts(opened) == facts(engine)
+        assert set(opened.explicit("path")) == {("z", "z")}
+        opened.apply(insert={"edge": [("e", "f")]}, delete={"path": [("z", "z")]})
+        opened.verify()
+        opened.save(state)
+        info = read_state(state).info
+        assert info.store
+        assert '"format":2' in sorted((state / "_delta_log").glob("*.json"))[-1].read_text()
+        again = Engine.open(state, backend="spark", spark=spark)
+        assert facts(again) == facts(opened) == facts(Engine.open(state))
+        assert facts(Engine.open(state, version=2)) == facts(engine)

@@ -293,13 +293,12 @@ class SparkBackend:
         self._near.distrust()
 
     def close(self) -> None:
-        """Free every frame that is kept on Spark; the session is left alone."""
+        """Give back every frame that is kept on Spark, and every file; the session is left alone."""
         release(self.store.committed.relations, keeping={})
         self.store.committed.relations = {}
         if self.onlooker is not None:
-            self.onlooker.forget()
-        self.store.forget()
-        self.store.constants.close()
+            self.onlooker.close(SparkBackend.close)
+        self.store.close()
 
     # -- what goes out -----------------------------------------------------------------------------------------------
 

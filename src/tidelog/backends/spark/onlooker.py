@@ -49,3 +49,10 @@ class Onlooker(Generic[B]):
     def forget(self) -> None:
         """A version is over: files that only readers hold can go."""
         self._made = None
+
+    def close(self, close: Callable[[B], None]) -> None:
+        """No version comes any more: what was made is closed, once nobody is being answered."""
+        with self._lock:
+            made, self._made = self._made, None
+            if made is not None:
+                close(made[1])

@@ -330,6 +330,13 @@ class SparkStore:
         self.supply.is_spoiled |= self.near.catalogue.has_new
         self.near.rollback()
 
+    def close(self) -> None:
+        """Give back texts and open files."""
+        self.forget()
+        self.constants.close()
+        if self.files is not None:
+            self.files.reader.close()
+
     def forget(self) -> None:
         """Between transactions: nothing is large, and the driver keeps only what Spark does not have."""
         self.supply.is_spoiled = True  # until everything is there again: an interrupt may fall anywhere

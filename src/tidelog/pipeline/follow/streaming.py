@@ -16,29 +16,33 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tidelog.backends.spark.cluster.failures import cause
+from tidelog.backends.spark.cluster.table_files import exists
 from tidelog.errors import PipelineError
+from tidelog.pipeline.out.shelf import local_folder
 from tidelog.pipeline.sources.records import SPARK_ERRORS
+from tidelog.state.file_systems import for_spark
 from tidelog.state.versions import PARTS
 
 Process = Callable[[DataFrame, int], None]
 
 _PATIENCE = 0.2
+_BEGUN = "metadata"
+"""The file that Spark writes into a checkpoint first."""
 _FILE = re.compile(r"error while reading file (\S+?)\.? ")
 _CAUSE = re.compile(r"^Caused by: [\w.$]+: (.*)$", re.MULTILINE)
 
 
 def follow(
-    stream: DataFrame, process: Process, checkpoint: Path, *, once: bool, every: float, stop: threading.Event
+    stream: DataFrame, process: Process, checkpoint: str, *, once: bool, every: float, stop: threading.Event
 ) -> None:
     """Hand over micro-batches one after the other."""
     batches = _Batches(process, stop)
-    writer = stream.writeStream.foreachBatch(batches).option("checkpointLocation", str(checkpoint))
+    writer = stream.writeStream.foreachBatch(batches).option("checkpointLocation", for_spark(checkpoint))
     writer = writer.trigger(availableNow=True) if once else writer.trigger(processingTime=f"{every} seconds")
     try:
         query = writer.start()
@@ -65,14 +69,37 @@ def _broken(error: BaseException) -> PipelineError:
     )
 
 
-def check_checkpoint(checkpoint: Path, last_batch: int | None) -> None:
-    """Refuse a state that knows batches whose checkpoint is gone: numbers would begin anew and be taken for known."""
-    if last_batch is not None and not (checkpoint / "metadata").is_file():
+def check_checkpoint(spark: SparkSession, checkpoint: str, last_batch: int | None, *, is_new: bool) -> None:
+    """Refuse a state and a checkpoint that do not belong together.
+
+    Where a state knows batches and the checkpoint is gone, numbers would begin anew and be taken for known. Where the
+    state is new and the checkpoint is not, Spark would leave out what it has handed over before.
+    """
+    if last_batch is None and not is_new:
+        return
+    folder = local_folder(checkpoint)
+    is_there = (folder / _BEGUN).is_file() if folder is not None else _is_at(spark, f"{checkpoint}/{_BEGUN}")
+    if is_new and is_there:
+        raise PipelineError.of(
+            "E730",
+            f"the state is new, but the stream's checkpoint {checkpoint} is not: what it was handed would be left out",
+            remedy="give the new state a checkpoint of its own",
+        )
+    if last_batch is not None and not is_there:
         raise PipelineError.of(
             "E730",
             f"the state holds micro-batch {last_batch // PARTS}, but the stream's checkpoint {checkpoint} is gone",
             remedy="restore the folder, or begin a new state",
         )
+
+
+def _is_at(spark: SparkSession, address: str) -> bool:
+    try:
+        return exists(spark, address)
+    except SPARK_ERRORS as error:
+        raise PipelineError.of(
+            "E730", f"{address} cannot be looked for: {cause(str(error))}", remedy="check updates.checkpoint"
+        ) from error
 
 
 @contextmanager

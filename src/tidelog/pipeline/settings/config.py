@@ -23,6 +23,8 @@ from tidelog.limits import Limits
 from tidelog.pipeline.settings.config_check import check_files, check_pipeline
 from tidelog.pipeline.settings.toml_places import Places
 from tidelog.state.address import directory_of
+from tidelog.state.file_systems import for_spark
+from tidelog.state.remote import Location
 
 TRIPLE = "triple"
 """The relation of a graph that is reasoned over."""
@@ -100,6 +102,8 @@ class UpdateSource:
     """The column that holds updates as JSON lines, in a format that has columns of its own."""
     columns: RowColumns | None = None
     """The columns that make an update of each row, in such a format."""
+    checkpoint: str | None = None
+    """Where Spark keeps what it has handed over; None stands for a folder in the state."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,7 @@ class Sink:
     relations: tuple[str, ...] | None = None
     every: float = 30.0
     keep: int = 2
+    """How many versions of a relation stay, in a folder of this machine."""
     options: Options = field(default_factory=dict)
     number: int = 1
 
@@ -122,7 +127,7 @@ class Pipeline:
 
     file: Path
     programs: tuple[Path, ...]
-    state: Path
+    state: Location
     keep_versions: int | None = None
     sources: tuple[FactSource, ...] = ()
     updates: UpdateSource | None = None
@@ -190,6 +195,10 @@ def _pipeline(content: Mapping[str, Any], file: Path, places: Places) -> Pipelin
     if "memory" in spark:
         options.setdefault("spark.driver.memory", spark["memory"])
     state = directory_of(resolve(content["state"], folder))
+    if not isinstance(state, Path) and content.get("reasoning", "none") != "none":
+        sentence, remedy = f"a graph that is reasoned over cannot be kept at {state}", "give a directory"
+        raise PipelineError.of("E725", sentence, place=places.of("state"), remedy=remedy)
+    own = for_spark(str(state / "_pipeline" / "rejects"))
     return Pipeline(
         file=file,
         programs=tuple(folder / name for name in ([programs] if isinstance(programs, str) else programs)),
@@ -202,7 +211,7 @@ def _pipeline(content: Mapping[str, Any], file: Path, places: Places) -> Pipelin
         updates=_updates(content["updates"], folder) if "updates" in content else None,
         sinks=tuple(_sink(table, folder, number) for number, table in enumerate(content.get("sinks", []), 1)),
         on_bad=content.get("on_bad", "fail"),
-        rejects=resolve(content["rejects"], folder) if "rejects" in content else str(state / "_pipeline" / "rejects"),
+        rejects=resolve(content["rejects"], folder) if "rejects" in content else own,
         strategy=engine.get("strategy", "auto"),
         backend=engine.get("backend", "auto"),
         arithmetic=engine.get("arithmetic", "skip"),
@@ -241,6 +250,7 @@ def _updates(table: Mapping[str, Any], folder: Path) -> UpdateSource:
         _options(table),
         table.get("line"),
         _columns(table["columns"]) if "columns" in table else None,
+        resolve(table["checkpoint"], folder) if "checkpoint" in table else None,
     )
 
 

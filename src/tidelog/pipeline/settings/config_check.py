@@ -25,6 +25,7 @@ from tidelog.backends.spark.cluster.master import problem
 from tidelog.errors import Problem
 from tidelog.language.read import ENDINGS
 from tidelog.maintenance.registry import STRATEGIES
+from tidelog.pipeline.out.shelf import local_folder
 from tidelog.pipeline.settings.toml_places import Places
 
 OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "in", "not in", "like", "is null", "is not null")
@@ -98,6 +99,7 @@ UPDATES = {
     "order": Key((list,), _TEXT),
     "line": Key(_TEXT),
     "columns": Key((dict,)),
+    "checkpoint": _PATH,
     "options": _OPTIONS,
 }
 COLUMNS = {
@@ -239,6 +241,9 @@ def _sink(table: Mapping[str, Any], places: Places, index: int) -> Iterator[Prob
     format_ = table.get("format")
     if "path" not in table and format_ in ("parquet", "csv", "json"):
         yield Problem("E723", f"a {format_} sink lacks path", places.of("sinks", index), "name a folder")
+    if "keep" in table and local_folder(str(table.get("path", ""))) is None:
+        remedy = "leave it out, and have the store's life-cycle rules remove old versions"
+        yield Problem("E725", "keep works in folders of this machine", places.of("sinks", index, "keep"), remedy)
     if format_ == "jdbc" and not {"url", "dbtable"} <= set(table.get("options", {})):
         yield Problem("E723", "a jdbc sink lacks options url and dbtable", places.of("sinks", index), "give both")
 

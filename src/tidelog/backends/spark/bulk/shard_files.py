@@ -17,6 +17,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.fs
 
+from tidelog.state.file_systems import place
+
 
 @dataclass(frozen=True, slots=True)
 class ShardFiles:
@@ -26,7 +28,7 @@ class ShardFiles:
 
     def write(self, name: str, table: pa.Table) -> None:
         """Write a table under a name, at once."""
-        system, folder = self._open()
+        system, folder = place(self.address)
         target = f"{folder}/{name}.arrow"
         system.create_dir(target.rsplit("/", 1)[0], recursive=True)
         draft = f"{target}.{uuid.uuid4().hex}"
@@ -36,7 +38,7 @@ class ShardFiles:
 
     def read(self, name: str) -> pa.Table | None:
         """The table under a name; None if nobody wrote it."""
-        system, folder = self._open()
+        system, folder = place(self.address)
         path, is_here = f"{folder}/{name}.arrow", isinstance(system, pyarrow.fs.LocalFileSystem)
         try:
             with pa.memory_map(path) if is_here else system.open_input_file(path) as source:
@@ -59,14 +61,8 @@ class ShardFiles:
 
     def remove(self) -> None:
         """Forget the run."""
-        system, folder = self._open()
+        system, folder = place(self.address)
         system.delete_dir(folder)
-
-    def _open(self) -> tuple[pa.fs.FileSystem, str]:
-        if "://" in self.address or self.address.startswith("file:"):
-            found: tuple[pa.fs.FileSystem, str] = pa.fs.FileSystem.from_uri(self.address)
-            return found
-        return pa.fs.LocalFileSystem(), self.address
 
 
 def given_name(shard: int) -> str:

@@ -19,9 +19,10 @@ import pyarrow.parquet as pq
 
 from tidelog.backends.spark.cluster import frames
 from tidelog.backends.spark.files.reading import readable
-from tidelog.backends.spark.files.segments import Order, Segment, Segments, place
+from tidelog.backends.spark.files.segments import Order, Segment, Segments
 from tidelog.backends.spark.files.sorted_rows import size_of, writer
 from tidelog.backends.spark.large.overlay import Level, Overlay
+from tidelog.state.file_systems import place
 
 _LEAST, _SHARE = 20_000, 10
 """A new file is written when more than 20,000 facts changed since the last, and more than a tenth of what it holds."""

@@ -24,6 +24,7 @@ from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.encoding import with_float_texts
 from tidelog.backends.spark.values.ids import Naming
+from tidelog.state.file_systems import for_spark
 
 _CELL = "struct<int: bigint, float: double, bool: boolean, text: string, term: string>"
 _ROW = f"relation string, version bigint, sign tinyint, explicit boolean, values array<{_CELL}>"
@@ -39,7 +40,11 @@ def imported(
 def _imported(
     jobs: Jobs, constants: Constants, paths: Sequence[str], arities: Mapping[str, int]
 ) -> dict[str, DataFrame]:
-    rows = jobs.spark.read.schema(_ROW).parquet(*paths).select("*", F.col("_metadata.row_index").alias("place"))
+    rows = (
+        jobs.spark.read.schema(_ROW)
+        .parquet(*map(for_spark, paths))
+        .select("*", F.col("_metadata.row_index").alias("place"))
+    )
     own = {name: rows.where((F.col("relation") == name) & (F.size("values") == n)) for name, n in arities.items()}
     has_floats = _with_floats(jobs, rows, arities)
     encoded = {

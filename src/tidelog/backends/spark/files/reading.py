@@ -24,9 +24,9 @@ import pyarrow.parquet as pq
 
 from tidelog.backends.local.relations.facts import distinct
 from tidelog.backends.local.relations.key_search import KeySearch
-from tidelog.backends.spark.files.segments import place
 from tidelog.backends.spark.values.ids import Ids
 from tidelog.errors import PipelineError
+from tidelog.state.file_systems import place
 
 CACHE_BYTES = 32 << 20
 """About how many bytes of decoded row groups are kept."""
@@ -119,10 +119,11 @@ class Reader:
             yield table.combine_chunks(), distinct(several)  # a key may be in several groups
 
     def close(self) -> None:
-        """Forget everything."""
-        self._files.clear()
-        self._groups.clear()
-        self._held = 0
+        """Forget everything, and let go of the files."""
+        with self._lock:
+            self._files.clear()
+            self._groups.clear()
+            self._held = 0
 
     def _file(self, address: str) -> _File:
         found = self._files.get(address)

@@ -30,10 +30,11 @@ import pyarrow.parquet as pq
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.reading import readable
-from tidelog.backends.spark.files.segments import Order, place
+from tidelog.backends.spark.files.segments import Order
 from tidelog.backends.spark.files.sorted_rows import writer
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.ids import Ids
+from tidelog.state.file_systems import place
 from tidelog.state.rows import PRESENT, SCHEMA, cells_of, rows_by_fact
 
 _GROUP = 1 << 17

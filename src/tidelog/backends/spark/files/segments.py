@@ -16,9 +16,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow.fs
-
 from tidelog.backends.spark.cluster import frames
+from tidelog.state.file_systems import place
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +132,6 @@ def order_of(said: Mapping[str, Any], folder: str) -> Order:
     """The order that a description names."""
     files = {shard: Segment(f"{folder}/{name}", rows, size) for shard, name, rows, size in said["files"]}
     return Order(said["lead"], said["shards"], files)
-
-
-def place(address: str) -> tuple[pyarrow.fs.FileSystem, str]:
-    """The file system of an address, and the path there: a plain path, or what Arrow knows (file:, s3:, hdfs:)."""
-    if "://" in address or address.startswith("file:"):
-        found: tuple[pyarrow.fs.FileSystem, str] = pyarrow.fs.FileSystem.from_uri(address)
-        return found
-    return pyarrow.fs.LocalFileSystem(), address
 
 
 def remove(addresses: list[str]) -> None:

@@ -25,9 +25,9 @@ import pyarrow.parquet as pq
 
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.row_sorting import sorted_rows
-from tidelog.backends.spark.files.segments import place
 from tidelog.backends.spark.values.ids import Ids
 from tidelog.state.far import sync
+from tidelog.state.file_systems import place
 
 ROW_GROUP = 1 << 13
 """Rows of a row group: a look-up of one key decodes a whole group, and most of an update is decoding."""

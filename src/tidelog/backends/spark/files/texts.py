@@ -29,6 +29,7 @@ from tidelog.backends.spark.files.segments import Order, Segment, Segments, remo
 from tidelog.backends.spark.files.sorted_rows import grouped, size_of, sorted_texts, writer
 from tidelog.backends.spark.files.writing import Record, Write, into, record
 from tidelog.backends.spark.values.ids import Ids
+from tidelog.state.file_systems import for_spark
 
 if TYPE_CHECKING:
     from tidelog.backends.spark.cluster.jobs import Jobs
@@ -67,7 +68,7 @@ class TextFiles:
 
     def frame(self) -> DataFrame:
         """All texts as a DataFrame (id, text)."""
-        addresses = [file.address for order in self.generations for file in order.files.values()]
+        addresses = [for_spark(file.address) for order in self.generations for file in order.files.values()]
         if not addresses:
             return self._jobs.spark.createDataFrame([], "id long, text string")
         return self._jobs.spark.read.schema("id long, text string").parquet(*addresses)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import shutil
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,11 +32,12 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.spark.cluster import frames, table_files
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.parcels import PARCEL, PackFacts, Packing, Shape, shapes_of, unpacked
-from tidelog.backends.spark.files.segments import Order, Segment, Segments, place
+from tidelog.backends.spark.files.segments import Order, Segment, Segments
 from tidelog.backends.spark.files.sketch import Sketch
 from tidelog.backends.spark.files.sorted_rows import ROW_GROUP, size_of, sorted_facts, writer
 from tidelog.backends.spark.freed_memory import give_back
 from tidelog.backends.spark.values.ids import BOOL, TAG, Ids
+from tidelog.state.file_systems import for_spark, place
 
 Record = Mapping[str, Any]
 """What a task says about one file."""
@@ -91,10 +93,22 @@ def into(jobs: Jobs, parcels: DataFrame, task: Write) -> list[dict[str, Any]]:
         if packing.folder is not None:  # made here, so that a task which outlives the job leaves nothing behind
             Path(packing.folder).mkdir(parents=True, exist_ok=True)
         found: list[dict[str, Any]] = jobs.run(placed.mapInArrow(task, RECORD).toArrow).to_pylist()
+    except BaseException:
+        _remove_written(task)
+        raise
     finally:
         if packing.folder is not None:
             shutil.rmtree(packing.folder, ignore_errors=True)
     return found
+
+
+def _remove_written(task: Write) -> None:
+    """Remove what a job that came to nothing has written; what its last tasks write later goes with the folder."""
+    with suppress(OSError):
+        system, path = place(task.folder)
+        for file in system.get_file_info(pyarrow.fs.FileSelector(path, allow_not_found=True)):
+            if file.base_name.startswith(task.identity):
+                system.delete_file(file.path)
 
 
 def gathered(shapes: Sequence[tuple[int, Sequence[int]]], shards: int, records: Sequence[Record]) -> list[Segments]:
@@ -211,7 +225,7 @@ def _refused(numbers: Ids, tags: int) -> int:
 def read(jobs: Jobs, order: Order, width: int) -> DataFrame:
     """The facts of an order as a DataFrame (columns of ids, `explicit`)."""
     shape = ", ".join([*(f"{name} long" for name in frames.names(width)), "explicit boolean"])
-    addresses = [file.address for file in order.files.values()]
+    addresses = [for_spark(file.address) for file in order.files.values()]
     if not addresses:
         return jobs.spark.createDataFrame([], shape)
     return jobs.spark.read.schema(shape).parquet(*addresses)
