@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.local.engines import ENGINES
 from benchmarks.local.workloads import WORKLOADS
 from benchmarks.local.workloads.workload import Workload
-from tidelog.backends.local.bits.way import Way, computing
+from tidelog.backends.local.bits.rows_or_bits import Way, computing
 from tidelog.backends.local.kernels.interpreting import compile_from_now_on
 from tidelog.backends.local.relations.index import Index
 from tidelog.engine import Engine

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 import tidelog as tl
 from benchmarks.bits import SYMMETRIC
-from tidelog.backends.local.bits.way import Way, computing
+from tidelog.backends.local.bits.rows_or_bits import Way, computing
 from tidelog.maintenance.registry import STRATEGIES
 
 CLOSURE = "path(x, y) :- edge(x, y). path(x, z) :- edge(x, y), path(y, z)."

@@ -151,7 +151,7 @@ def in_a_process(name: str, paths: Iterable[Path], times: int) -> Figures:
 
 
 def compared(size: int, folder: Path, times: int, *, with_owlrl: bool) -> Figures:
-    """All reasoners over so many universities."""
+    """All reasoners over a number of universities."""
     paths = universities(folder, size)
     whole = turtle(paths, folder / f"lubm{size}.ttl")
     found = {"tidelog": in_a_process("tidelog", paths, times)}

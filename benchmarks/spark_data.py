@@ -35,7 +35,7 @@ def acyclic_graph(nodes: int, edges: int) -> Data:
 
 
 def lubm(copies: int) -> Data:
-    """LUBM(1) so many times: one schema, and copies of the data with names of their own."""
+    """LUBM(1) a number of times: one schema, and copies of the data with names of their own."""
     schema = np.loadtxt(HERE / "data" / "lubm1" / "tbox.tsv", dtype=np.int64)
     with gzip.open(HERE / "data" / "lubm1" / "abox.tsv.gz") as file:
         data = np.loadtxt(file, dtype=np.int64)

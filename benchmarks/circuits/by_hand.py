@@ -68,7 +68,7 @@ def rdfs() -> Circuit:
 
 
 def _is_plain(triples: pa.Table) -> pa.ChunkedArray:
-    """Whether a triple's predicate is none of the vocabulary."""
+    """Whether a triple's predicate is not of the vocabulary."""
     return pc.invert(pc.is_in(triples["c2"], value_set=pa.array([SCO, SPO, TYPE, DOMAIN, RANGE])))
 
 

@@ -42,7 +42,7 @@ class Runner:
 
 
 def _tidelog(workload: Workload, way: str = "auto") -> Derive:
-    from tidelog.backends.local.bits.way import Way, computing
+    from tidelog.backends.local.bits.rows_or_bits import Way, computing
     from tidelog.engine import Engine
 
     engine = Engine(threads=1)

@@ -19,7 +19,7 @@ QUERIES = Path(__file__).parent / "queries"
 
 
 def universities(folder: Path, count: int) -> list[Path]:
-    """N-Triples files of so many universities, made once."""
+    """N-Triples files of a number of universities, made once."""
     folder.mkdir(parents=True, exist_ok=True)
     if count == 1:
         plain = folder / "lubm1.nt"

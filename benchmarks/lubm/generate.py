@@ -3,7 +3,7 @@
 What      : `university(number)` gives the N-Triples of one university; `write` many of them, one file each; `on_spark`
             the same as a Spark job.
 Idea      : every department has a random generator of its own, seeded by seed, university and department, so that a
-            university is the same whoever makes it, alone or among others, here or on a cluster.
+            university is the same whether it is made alone or among others, here or on a cluster.
 Source    : Guo, Pan, Heflin, LUBM: a benchmark for OWL knowledge base systems, 2005, and the profile of its generator
             (numbers of departments, faculty, students, courses, publications). Written anew from the profile.
 Invariant : counts per class lie in the profile's ranges (tests/rdf/test_generator.py compares them with LUBM(1) as

@@ -8,7 +8,7 @@ Idea      : UOBM adds to LUBM links across universities and the parts of OWL tha
             units (transitive), people under several names, and a head who is named twice, so that an inverse functional
             property finds another `owl:sameAs`.
 Source    : Ma, Yang, Qiu, Xie, Pan, Liu, Towards a complete OWL ontology benchmark, 2006; written anew, much smaller.
-Invariant : a department is the same whoever makes it, alone or among others; `names` says how many names a person has.
+Invariant : a department is the same whether it is made alone or among others; `names` says how many names a person has.
 """
 
 from __future__ import annotations

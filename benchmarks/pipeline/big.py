@@ -63,7 +63,7 @@ def measure(folder: Path, facts: int, count: int, kills: int, seed: int = 1) -> 
 
 
 def run(folder: Path, version: int | None = None, delay: float = 0.0) -> list[dict[str, Any]]:
-    """Run to the end, or so many seconds beyond the report of a version; gives the events, a kill as the last."""
+    """Run to the end, or a number of seconds beyond the report of a version; gives the events, a kill as the last."""
     command = [sys.executable, "-m", "tidelog", "run", str(folder / "pipeline.toml"), "--once", "--json"]
     events: list[dict[str, Any]] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

@@ -27,7 +27,7 @@ import tidelog as tl
 from benchmarks.pipeline.world import updates, write_pipeline
 
 KEPT = 200
-"""So many versions the pipeline keeps."""
+"""The number of versions that the pipeline keeps."""
 MEMORY_GROWTH, LATENCY_GROWTH = 1.25, 1.5
 """How much more the last third may use than the second: machines are shared, leaks are not."""
 

@@ -48,7 +48,7 @@ WINDOW = 400
 
 
 def write_pipeline(folder: Path, facts: int, *, memory: str = "2g", keep_versions: int | None = None) -> None:
-    """A pipeline over so many deliveries; a supplier's customers are a little further down the list."""
+    """A pipeline over a number of deliveries; a supplier's customers are a little further down the list."""
     (folder / "updates").mkdir(parents=True)
     (folder / "rules.dl").write_text(RULES)
     kept = "" if keep_versions is None else f"keep_versions = {keep_versions}"

@@ -79,7 +79,7 @@ class Arriving(Protocol):
         """Whether urgent updates went first that the attempt has not seen yet."""
 
     def overriding(self) -> Iterable[Asked]:
-        """These urgent updates: they have the last word."""
+        """These urgent updates: where they and the attempt disagree on a fact, they win."""
 
     def close(self) -> None:
         """No more can join."""
@@ -122,7 +122,7 @@ class _Done(NamedTuple):
 
 
 _SPENT = frozenset({"E403", "E404"})
-"""Seconds and bytes that a deletion in portions has used up are gone for one at once, too."""
+"""A deletion in portions that used up its seconds (E403) or bytes (E404) has none left to be done at once."""
 
 
 @dataclass(eq=False, slots=True)
@@ -176,7 +176,7 @@ class Attempt:
         change = Change(described.inserted, described.deleted, stats, self.version())
         entry = Entry(self.version(), *described.kept) if described.kept else None
         before = Before(self.before.rules, described.withdrawn)
-        backend.charge()
+        backend.ask_to_commit()
         backend.prepare()
         stats.jobs = backend.jobs
         return Prepared(change, before, missing, entry)
@@ -293,7 +293,7 @@ class Attempt:
         return map(self._step, several)
 
     def _frozen(self, facts: Mapping[str, Any], budget: Budget, *, ours: bool = True) -> Frozen:
-        """Facts by relation, for good; those of our own relations, too, or not."""
+        """Facts by relation as tables that stay as they are; those of hidden relations only with `ours`."""
         found = {}
         for name, some in facts.items():
             if some and (ours or not is_hidden(name)):

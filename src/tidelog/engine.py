@@ -22,9 +22,9 @@ from tidelog.analysis.program_check import check
 from tidelog.analysis.spelling import unknown_relation
 from tidelog.arrivals.submitting import Submitting
 from tidelog.arrivals.worker import Running
+from tidelog.asking.at_a_glance import AtAGlance
 from tidelog.asking.foretelling import Foretelling
 from tidelog.asking.notices import Notices
-from tidelog.asking.pictures import AtAGlance
 from tidelog.attempt import Asked, Attempt
 from tidelog.backends.backend import Backend, asked_beside, facts_of, refuse_stored
 from tidelog.backends.choice import backend_from_now_on, backend_named
@@ -209,8 +209,7 @@ class Engine(Submitting, AtAGlance, Foretelling, NotCopied):
 
     def verify(self) -> None:
         """Check the one law: raise a LawError if the materialisation differs from recomputation."""
-        schedule = self._book.schedule
-        problems = violations(self._turns.take(lambda: self._backend.differences(schedule)), schedule)
+        problems = self._turns.take(lambda: violations(self._backend.differences, self._book.schedule))
         if problems:
             raise LawError(problems)
 
@@ -234,8 +233,8 @@ class Engine(Submitting, AtAGlance, Foretelling, NotCopied):
 
         self._turns.settle()
         expect(change, Change, "the change", "a Change")
-        asked, known = (relation, asked_values(fact)), (self.version, self._before, self._book.rules)
-        return self._read(lambda backend: cause_of(asked, change, *known, backend))
+        asked = relation, asked_values(fact)
+        return self._read(lambda b: cause_of(asked, change, self.version, self._before, self._book.rules, b))
 
     def prepare(self) -> None:
         """Build now the indexes that the first small deletion after a load would wait for; they take memory."""

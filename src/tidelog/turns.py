@@ -2,9 +2,10 @@
 
 What      : `Turns` lets one writer work at a time, refuses a writer that calls from inside its own turn, and lets
             readers of other threads see one whole version.
-Idea      : a transaction is decided by one assignment, that of `_finish`. What happens before it is undone, what comes
-            after it is finished. The turn itself does so; if an interrupt (Ctrl-C, a signal, an exception that another
-            thread injects) stops that too, the next turn does it before anything else.
+Idea      : a transaction is decided by one assignment, that of `_finish`. A transaction that stops before this
+            assignment is undone, one that stops after it is finished. The turn itself does so; if an interrupt (Ctrl-C,
+            a signal, an exception that another thread injects) stops that too, the next turn does it before anything
+            else.
 Invariant : outside a turn there is nothing to undo or to finish, or the next turn knows of it. `undo` and what finishes
             a transaction can be called again.
 Never     : no facts, no rules, no backend.
@@ -74,7 +75,7 @@ class Turns:
                 self._is_taken = False  # if an interrupt prevents it, dear readers stay beside until the next turn
 
     def close(self, work: Callable[[], None]) -> None:
-        """Do the last work; every later call is refused, but closing again is not: it does what was left undone."""
+        """Do the last work. Every later call is refused, except closing again, which does what was left undone."""
 
         def last() -> None:
             self._is_closed = True  # whatever becomes of it: readers could see a part, and take it for the whole

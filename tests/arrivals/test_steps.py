@@ -18,9 +18,9 @@ from tests.arrivals.test_submit import at_step, until
 from tests.differential.engines import STRATEGIES
 from tests.sharing import sharing
 from tidelog.backends.local import backend as backend_module
-from tidelog.backends.local.beside import is_apart
 from tidelog.backends.local.joins import aggregates, machine, under_budget
-from tidelog.backends.local.relations import catalogue, room, steps
+from tidelog.backends.local.passing_transaction import is_apart
+from tidelog.backends.local.relations import catalogue, growth, steps
 from tidelog.backends.local.relations import relation as relation_module
 from tidelog.maintenance.joining import StandAsideError
 from tidelog.maintenance.versions import NEW_VERSION
@@ -34,7 +34,7 @@ _NOT_NOW = View(outside=Mark.NOW)
 def tiny(monkeypatch: pytest.MonkeyPatch) -> None:
     """Steps of two or three rows."""
     monkeypatch.setattr(steps, "STEP", 3)
-    monkeypatch.setattr(room, "COPIED", 5)
+    monkeypatch.setattr(growth, "COPIED", 5)
     monkeypatch.setattr(steps, "COPIED", 5)
     monkeypatch.setattr(relation_module, "_SELECTED", 4)
     monkeypatch.setattr(catalogue, "STORED", 2)
@@ -236,8 +236,8 @@ def test_rows_that_threads_store_together_are_stored_in_pieces(monkeypatch: pyte
 def test_a_journal_grows_in_steps_in_which_nothing_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows have room for more than the journal has: it is made before they are stored, and may be given up."""
     monkeypatch.setattr(steps, "COPIED", 5)
-    monkeypatch.setattr(room, "COPIED", 5)
-    monkeypatch.setattr(room, "_SMALL", 4)
+    monkeypatch.setattr(growth, "COPIED", 5)
+    monkeypatch.setattr(growth, "_SMALL", 4)
     engine, seen = tl.Engine(), list[bool]()
     engine.apply(insert={"q": [(number, number) for number in range(40)]})
     store = engine._backend.store

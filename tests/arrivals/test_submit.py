@@ -332,6 +332,39 @@ def test_a_watcher_may_submit_but_not_wait() -> None:
     assert (1, 2) in engine["edge"]
 
 
+def test_who_works_on_an_update_does_not_wait_for_the_change_of_another() -> None:
+    """In a watcher of `apply`, in a callback, and for the exception as well; `close` there changes nothing either.
+
+    Taught by a watcher that asked a future for its result and never came back, and by one that closed: the engine took
+    updates by `apply` from then on, and none by `submit`.
+    """
+    engine, told = tl.Engine(RULES), list[str]()
+
+    def act() -> None:
+        future = engine.submit(insert={"node": [(len(told),)]})
+        for wait in (future.result, future.exception, lambda: future.result(timeout=5), engine.close):
+            try:
+                wait()
+            except UsageError as error:
+                told.append(error.code)
+
+    def once(_: object) -> None:
+        engine.watcher = None
+        act()
+
+    engine.watcher = once
+    engine.apply(insert={"edge": [(1, 2)]})
+    engine.settle()
+    assert told == ["E814"] * 4
+    engine.submit(insert={"edge": [(2, 3)]}).add_done_callback(lambda _: act())
+    until(lambda: len(told) == 8)
+    engine.settle()
+    assert told == ["E814"] * 8
+    engine.submit(insert={"edge": [(3, 4)]}).result()
+    assert len(engine["edge"]) == 3
+    engine.close()
+
+
 def test_a_callback_may_apply() -> None:
     """It runs in the worker's thread, between two updates."""
     engine = tl.Engine(RULES)

@@ -2,6 +2,7 @@
 
 import pyarrow as pa
 
+from tidelog import Engine
 from tidelog.changes.change import Change, FactTable, FactTables, ListedFacts, Stats
 from tidelog.language.values import fact_identity
 
@@ -92,3 +93,13 @@ def test_derivations_add_up():
     stats.count("r1", "insert", 1)
     assert stats.derivations == {("r1", "overdelete"): 5, ("r1", "insert"): 1}
     assert stats.total_derivations == 6
+
+
+def test_what_a_table_does_not_say_of_itself():
+    """A save asked every table whether it is far and can be cut, and guessed where it had no answer."""
+    facts = ListedFacts([(1,), (2,), (3,)])
+    assert not facts.is_far
+    assert [piece.num_rows for piece in facts.pieces(2)] == [3]
+    local = Engine("p(1). p(2). p(3).").explicit("p")
+    assert not local.is_far
+    assert [piece.num_rows for piece in local.pieces(2)] == [2, 1]

@@ -20,7 +20,7 @@ from tests.differential.case import Update, Values, by_relation, without_inline
 from tidelog.analysis import safety
 from tidelog.analysis.inlining import inline_relations
 from tidelog.analysis.program_check import check
-from tidelog.backends.local.bits.way import Way, computing
+from tidelog.backends.local.bits.rows_or_bits import Way, computing
 from tidelog.errors import ProgramError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program

@@ -25,7 +25,7 @@ from tests.differential.engines import STRATEGIES, Change, PublicEngine
 from tests.differential.harness import keys
 from tidelog.backends.local.backend import LocalBackend
 from tidelog.backends.local.bits import at_once
-from tidelog.backends.local.bits.way import Way, computing
+from tidelog.backends.local.bits.rows_or_bits import Way, computing
 from tidelog.backends.local.joins import aggregates
 from tidelog.backends.local.relations import derivation_counts, ledgers, relation
 from tidelog.language.printer import print_literal

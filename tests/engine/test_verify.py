@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import pytest
 
 import tidelog as tl
@@ -71,3 +73,32 @@ def test_verifying_changes_nothing() -> None:
         engine.apply(insert={"edge": [(3, 4)]})
         engine.apply(delete={"edge": [(3, 4)]})
     assert sorted(engine["path"]) == [(1, 2), (1, 3), (2, 3)]
+
+
+def test_rules_that_change_while_somebody_waits_to_verify_are_those_that_are_verified() -> None:
+    """`verify` waits for its turn, and then looks at the rules of that version.
+
+    Taught by threads: the rules were read before waiting, and the facts of an added rule counted as too many.
+    """
+    engine = tl.Engine(RULES)
+    found: list[BaseException | None] = []
+
+    def verify() -> None:
+        try:
+            engine.verify()
+        except tl.LawError as error:
+            found.append(error)
+        else:
+            found.append(None)
+
+    waiting = threading.Thread(target=verify)
+
+    def begin(_: object) -> None:
+        engine.watcher = None
+        waiting.start()
+        waiting.join(0.3)
+
+    engine.watcher = begin
+    engine.apply(add_rules="extra(x) :- edge(x, _).")
+    waiting.join()
+    assert found == [None]

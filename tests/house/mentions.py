@@ -102,12 +102,18 @@ def names(text: str) -> list[str]:
 
 
 def exists(file: str, module: Module) -> bool:
-    """Whether a file that a module names can be found: in its folder, or nowhere else than at one place."""
+    """Whether a reader of a module finds a file that it names.
+
+    A bare name is a file of the module's folder, of a module that it imports, or beside README.md; other files are
+    given with a folder, and with it there is one.
+    """
     folder = module.file.rpartition("/")[0]
     if f"{folder}/{file}" in paths() or file in paths():
         return True
     if file.startswith("docs/decisions/"):
         return any(path.startswith(file) for path in paths())
+    if "/" not in file:
+        return any(name.rpartition(".")[2] == file.removesuffix(".py") for name in vocabulary(module).imports)
     found = [path for path in paths() if path.endswith(f"/{file}")]
     return len(found) == 1 or len([path for path in found if path.startswith("src/")]) == 1
 

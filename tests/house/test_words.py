@@ -12,7 +12,7 @@ from functools import cache
 import pytest
 
 from tests.house import mentions
-from tests.house.sources import PACKAGE, Module, beside_the_package, modules
+from tests.house.sources import PACKAGE, ROOT, Module, beside_the_package, modules, tracked_files
 
 KNOWN_ELSEWHERE = {
     "jdk.incubator.vector": "a module of Java",
@@ -33,7 +33,8 @@ READER = re.compile(
 )
 BLIND = re.compile(r"no (?:store|backend) is (?:known by name|named)", re.IGNORECASE)
 BACKENDS = re.compile(r"spark", re.IGNORECASE)
-VAGUE = re.compile(r"\b(?:so many(?:th)?|whoever)\b", re.IGNORECASE)
+VAGUE = re.compile(r"(?i:\b(?:so many(?:th)?|whoever|unless one is)\b)|(?<!there )\b(?:is|are) none\b")
+"""A number and a person that are not told, and things that "are none"; "there are none" is plain, None is Python's."""
 
 
 def missing_files(module: Module) -> list[str]:
@@ -111,8 +112,13 @@ def names_of_backends(module: Module) -> list[str]:
 
 def vague_words(module: Module) -> list[str]:
     """Words that leave the reader to guess how many, or who (CONTRIBUTING.md)."""
-    lines = enumerate(module.text.splitlines(), 1)
-    return [f"{module.file}:{line}: {match[0]}" for line, text in lines for match in VAGUE.finditer(text)]
+    return vague_in(module.file, module.text)
+
+
+def vague_in(file: str, text: str) -> list[str]:
+    """The same for the text of any file."""
+    lines = enumerate(text.splitlines(), 1)
+    return [f"{file}:{number}: {match[0]}" for number, line in lines for match in VAGUE.finditer(line)]
 
 
 CHECKS = (missing_files, unknown_names, dead_commands, false_readers, miscounted, names_of_backends, vague_words)
@@ -127,6 +133,15 @@ def test_what_a_module_says_of_itself_is_true(check):
 def test_files_named_in_tests_and_benchmarks_exist():
     """The same for the files that stand beside the package."""
     assert [fault for module in beside_the_package() for fault in missing_files(module)] == []
+
+
+def test_pages_and_benchmarks_are_plain():
+    """What people read before the code: README, the walk, the pages, and what the benchmarks say that they measure."""
+    names = {path: path.relative_to(ROOT).as_posix() for path in tracked_files()}
+    read = re.compile(r"(?:README|ARCHITECTURE|docs/.*|benchmarks/.*)\.md|benchmarks/.*\.py")
+    pages = {name: path.read_text(encoding="utf-8") for path, name in names.items() if read.fullmatch(name)}
+    assert {"README.md", "ARCHITECTURE.md", "docs/language.md", "benchmarks/reasoners.py"} <= pages.keys()
+    assert [fault for name, text in pages.items() for fault in vague_in(name, text)] == []
 
 
 def test_no_exception_outlives_its_reason():
@@ -165,6 +180,9 @@ LIES = {
     "a module that is not there": (unknown_names, "Prefixes are for others (see tidelog.nowhere.reader).", ""),
     "a command that is not there": (dead_commands, "Run `python -m benchmarks.nothing_here`.", ""),
     "a file that two folders have": (missing_files, "No arithmetic (functions.py).", ""),
+    "a file of a folder that is not told": (missing_files, "Shapes are planned (pair_rules.py).", ""),
+    "a riddle about what is not": (vague_words, "A limit that is none, and rows which are none of ours.", ""),
+    "a riddle about a reader": (vague_words, "False unless one is patient.", ""),
     "a number that is not told": (vague_words, "Up to so many rows.", ""),
     "somebody in a comment": (vague_words, "True.", "x = 1  # whoever reads it"),
     "a name in a comment": (unknown_names, "True.", "x = 1  # as `frobnicated` does"),
@@ -191,6 +209,8 @@ def test_a_planted_lie_is_found(lie):
             "x = 'spark.ui.enabled'",
         ),
         ("See planning/plan.py, `Driver`, ARCHITECTURE.md, docs/decisions/0004 and maintenance/bulk.py.", ""),
+        ("Arguments are in order (join_order.py).", "from tidelog.planning.join_order import order"),
+        ("Empty where there are none; a name is None where there is none.", "x = None"),
         ("`python -m benchmarks.maintenance NAME` and python -m tidelog.reference.tables. do run.", ""),
         ("Read by nobody. Two classes.", "class A: ...\nclass B: ..."),
         ("No store is known by name.", 'x = "a store"'),

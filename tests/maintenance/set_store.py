@@ -22,7 +22,7 @@ from tidelog.reference.facts import Bound, FactSet, GroundFact, Union, from_fact
 
 Facts = dict[GroundFact, None]
 UNKEPT = Mark.NOW | TRANSIENT
-LASTING = Mark.OLD | Mark.NOW | Mark.WAS_EXPLICIT | Mark.EXPLICIT | Mark.FORESEEN | Mark.POSITIVE
+LASTING = Mark.OLD | Mark.NOW | Mark.WAS_EXPLICIT | Mark.EXPLICIT | Mark.FORESEEN
 
 
 class Filtered:

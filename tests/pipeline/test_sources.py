@@ -47,7 +47,7 @@ def read(spark, tmp_path):
 
 
 def test_csv_with_every_kind_of_bad_line(read, tmp_path):
-    """Quotes, separators and empty fields are read as files.py reads them; two equal bad lines are two rejects."""
+    """Quotes, separators and empty fields are read as in changes/files.py; two equal bad lines are two rejects."""
     file = tmp_path / "a file;--.csv"
     good = ["name,n,x", "ann,1,0.5", '"b ""q"", c",2,1e3']
     bad = ["short,1", "ann,one,2", "ann,one,2", ",3,4", "", '"open,1,2', "ann,9223372036854775808,1", "ann,1,nan"]
@@ -81,14 +81,14 @@ def test_csv_without_types_columns_by_number_and_filters(read, tmp_path):
 
 
 def test_json_lines_keep_kinds_apart(read, tmp_path):
-    """`"1"` is no number and `1` is no symbol; nulls, lists, missing and doubled names are rejects."""
+    """`"1"` is no number and `1` is no symbol; nulls, lists, doubled names, surrogates are rejects."""
     good = ['{"a": "x", "b": 1}', '{"b": 2, "a": "1"}', '["y", 3]']
     kinds = ['{"a": 1, "b": 1}', '{"a": "x", "b": "1"}', '{"a": null, "b": 1}', '{"a": "x", "b": 1.0}']
-    shapes = ['{"a": "x"}', '{"a": "x", "b": 1, "b": 2}', '{"a": [1], "b": 1}', '{"a": ']
+    shapes = ['{"a": "x"}', '{"a": "x", "b": 1, "b": 2}', '{"a": [1], "b": 1}', '{"a": ', '{"a": "\\ud800", "b": 1}']
     (tmp_path / "p.jsonl").write_text("\n".join([*good, *kinds, *shapes]) + "\n\n")
     facts, _, rejects = read(FactSource("p", "jsonl", str(tmp_path / "p.jsonl")), ".decl p(a: symbol, b: number)")
     assert facts == [("1", 2), ("x", 1), ("y", 3)]
-    assert [line for line, _, _ in rejects] == [4, 5, 6, 7, 8, 9, 10, 11]
+    assert [line for line, _, _ in rejects] == [4, 5, 6, 7, 8, 9, 10, 11, 12]
     source = FactSource(
         "p", "jsonl", str(tmp_path / "p.jsonl"), columns=("b",), where=(Filter("a", "=", "1"),), types=("number",)
     )

@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow as pa
 import pytest
 
 from tests.rdf.texts import graph, triples
@@ -106,3 +107,12 @@ def test_what_is_no_predicate_is_refused():
         kg.apply(insert=[("a", "b", "c")])
     assert ("a", "b", "c") not in kg
     assert (IRI("http://example.org/a"), "b", "c") not in GraphEngine(kg)["triple"]
+
+
+def test_facts_of_other_relations_do_not_choose_the_layout():
+    """A table of two columns and three rows was taken for one of three columns; the next fact changed the layout."""
+    kept = GraphEngine(graph(PEOPLE, layout="auto", reasoning="rdfs"))
+    kept.load(None, {"own": pa.table({"c0": [1, 2, 3], "c1": [4, 5, 6]})})
+    kept.apply(insert={"own": [(7, 8)]})
+    assert kept.graph.layout is Layout.RULES
+    assert len(kept["own"]) == 4

@@ -4,6 +4,7 @@ Taught by a state and its copy that one engine saved into by turns: both saves w
 only what had changed since the other, each state lacked an update. The name of the writer had been right.
 """
 
+import os
 import shutil
 
 import pytest
@@ -115,3 +116,24 @@ def test_an_uncertain_commit_and_a_copy(engine, tmp_path):
     assert sight(Engine.open(tmp_path / "copy")) == sight(engine)
     engine.apply(insert={"p": [(5,)]})
     refused(engine, tmp_path / "state")
+
+
+def test_a_forked_process_is_told_that_it_cannot_use_states(tmp_path):
+    """Its parent has used one. Taught by a panic of delta-rs, which is no Exception, with a stack of Rust."""
+    Engine("p(1).").save(tmp_path / "state")
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        told = []
+        for use in (lambda: Engine("p(2).").save(tmp_path / "other"), lambda: Engine.open(tmp_path / "state")):
+            try:
+                use()
+            except StateError as error:
+                told.append(error.code)
+        os.write(writing, " ".join(told).encode())
+        os._exit(0)
+    os.waitpid(child, 0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        assert pipe.read() == "E618 E618"
+    assert len(Engine.open(tmp_path / "state")["p"]) == 1

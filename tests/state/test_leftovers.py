@@ -175,3 +175,29 @@ def test_a_lock_that_cannot_be_written_is_said_and_let_go(tmp_path):
     code = [sys.executable, "-c", FULL, str(tmp_path / "state")]
     done = subprocess.run(code, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.stdout.split() == ["E606", "2"], done.stderr
+
+
+def test_nothing_is_removed_that_no_save_wrote(tmp_path, capsys):
+    """Files of others that lie in the directory stay, whatever they are called.
+
+    Taught by a directory that also held somebody's data: forgetting versions deleted every Parquet file in it that no
+    commit named.
+    """
+    engine = started(tmp_path)
+    engine.save(tmp_path)
+    others = [
+        *("customers.parquet", ".hidden.parquet", "base-2024.parquet", "changes0-x.parquet.crc", "notes.parquet.txt"),
+        *("_segments/plan.json", "_segments/readme.parquet"),
+    ]
+    (tmp_path / "_segments").mkdir(exist_ok=True)
+    for name in others:
+        (tmp_path / name).write_text("mine")
+    (tmp_path / "facts.parquet").mkdir()
+    orphan = tmp_path / f"changes0-{'0' * 32}.parquet"
+    orphan.write_text("left by a save")
+    assert main(["state", str(tmp_path), "--forget-before", str(engine.version)]) == 0
+    assert [name for name in others if not (tmp_path / name).exists()] == []
+    assert (tmp_path / "facts.parquet").is_dir()
+    assert not orphan.exists()
+    assert set(Engine.open(tmp_path)["p"]) == {(1,), (2,)}
+    capsys.readouterr()

@@ -365,13 +365,13 @@ def test_old_versions_can_be_forgotten(tmp_path, monkeypatch):
         engine.apply(insert={"edge": [(number, number + 1)]})
         engine.save(tmp_path)
         sights[engine.version] = sight(engine)
-    (tmp_path / "changes0-left-by-a-crash.parquet").write_bytes(b"half")
+    (tmp_path / "changes0-0123456789abcdef0123456789abcdef.parquet").write_bytes(b"half")
     with StateLog(tmp_path) as log:
         count, size = log.forget(before=7)
         assert count > 1
         assert size > 0
         assert log.forget(before=7) == (0, 0)
-    assert not (tmp_path / "changes0-left-by-a-crash.parquet").exists()
+    assert not (tmp_path / "changes0-0123456789abcdef0123456789abcdef.parquet").exists()
     for version in range(7, 13):
         assert sight(Engine.open(tmp_path, version=version)) == sights[version]
     assert "was forgotten" in refused("E604", Engine.open, tmp_path, version=2)
@@ -485,3 +485,28 @@ def test_an_interrupt_that_the_library_takes_for_a_bad_argument_is_named(tmp_pat
             engine.save(tmp_path / "state")
     engine.save(tmp_path / "state")
     assert (1,) in Engine.open(tmp_path / "state")["p"]
+
+
+def test_a_commit_that_does_not_say_what_every_commit_says_is_damaged(tmp_path):
+    """Whatever is missing or of another type: the error has a code. Taught by KeyErrors of 21 damaged commits."""
+    engine = Engine("q(x) :- p(x). p(1).")
+    engine.save(tmp_path)
+    path = tmp_path / "_delta_log" / f"{0:020d}.json"
+    lines = [json.loads(line) for line in path.read_text().split("\n") if line]
+    said = next(line["commitInfo"]["tidelog"] for line in lines if "commitInfo" in line)
+    kept = dict(said)
+    for name in ("state", "version", "fingerprint", "text", "strategy", "relations", "kind", "rows", "batch", "source"):
+        for value in (..., [], {}, 1.5):
+            said.clear()
+            said.update({key: one for key, one in {**kept, name: value}.items() if one is not ...})
+            path.write_text("\n".join(map(json.dumps, lines)) + "\n")
+            refused("E603", Engine.open, tmp_path)
+
+
+def test_a_range_of_batches_repeats_none(tmp_path):
+    """Of which the first ones are part of the state: those would count twice."""
+    engine = Engine("p(1).")
+    engine.save(tmp_path, batch=5)
+    engine.apply(insert={"p": [(2,)]})
+    refused("E609", engine.save, tmp_path, batch=range(4, 9))
+    engine.save(tmp_path, batch=range(6, 9))

@@ -28,7 +28,7 @@ SQL = """WITH RECURSIVE same(a, b) AS (
 
 
 def tree(name: str, children: int, depth: int) -> Workload:
-    """A tree in which every inner node has so many children."""
+    """A tree in which every inner node has the same number of children."""
     nodes = np.arange(1, sum(children**level for level in range(depth + 1)))
     parents = np.column_stack([nodes, (nodes - 1) // children])
     expected = sum(children ** (2 * level) for level in range(1, depth + 1))

@@ -32,7 +32,7 @@ def rules(name: str) -> dict[str, str]:
 
 
 def chains(turbines: int = 200) -> dict[str, list[Fact]]:
-    """DS2: chains p1, p2, p3 of so many steps, one after the other, then p5."""
+    """DS2: chains p1, p2, p3 of a number of steps, one after the other, then p5."""
     names = ("p1", "p2", "p3", "p5")
     return {name: _chain(at * turbines, turbines) for at, name in enumerate(names)}
 

@@ -2,11 +2,12 @@
 
 What      : a hyper-node is a strongly connected set of rules; edges lead from the rules that derive a relation to the
             rules that read it, positively or under negation and aggregation.
-Idea      : Xu, Cure 2023 (ZodiacEdge), sections 2.1 and 4.2, Algorithm 1 lines 1-4. Strongly connected sets are found
-            on the graph rule -> relation -> rule, which is linear in the text where rule -> rule may be quadratic.
+Idea      : strongly connected sets are found on the graph rule -> relation -> rule, which is linear in the text where
+            rule -> rule may be quadratic.
+Source    : Xu, Cure 2023 (ZodiacEdge), sections 2.1 and 4.2, Algorithm 1 lines 1-4.
 Invariant : every rule is in one hyper-node; an edge leads from an earlier hyper-node to a later one.
 Departures: aggregation counts as negation: like a negated atom, an aggregate can lose its result when facts are added.
-Never     : no facts; how a change of rules moves through the graph is told by rule_changes.py.
+Never     : no facts; rule_changes.py follows a change of rules through the graph.
 """
 
 from __future__ import annotations

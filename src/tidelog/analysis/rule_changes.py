@@ -1,7 +1,9 @@
 """Which hyper-nodes does a change of rules touch, and in which order are they maintained?
 
 What      : the directly impacted hyper-nodes of an insertion and of a deletion of rules, and the execution plan.
-Idea      : Xu, Cure 2023 (ZodiacEdge), Algorithms 2, 3 and 4; with facts: reference/zodiacedge.py.
+Idea      : a new rule impacts the hyper-node that holds it, a deleted one what is left of its hyper-node, and the
+            successors. The plan visits every hyper-node that these reach.
+Source    : Xu, Cure 2023 (ZodiacEdge), Algorithms 2, 3 and 4; with facts: reference/zodiacedge.py.
 Invariant : hyper-nodes outside the plan derive the same facts before and after the change.
 Departures: Algorithm 2 enriches the graph with edges that leave the new rules (lines 3-7); edges that enter them are
             needed as well. Algorithm 3, line 8 must run over the dirty hyper-nodes (DHN), not over DIHN. Both graphs

@@ -1,7 +1,7 @@
-"""Can every name be stored?
+"""Can every name and every constant be stored?
 
 What      : names that no relation, rule or column can have (E211): empty ones, those that begin with @, and texts that
-            are not valid Unicode.
+            are not valid Unicode, which no constant can be either.
 Idea      : any other text may be a name, because names are never code, paths or queries. Those with @ are our own,
             and a rule that derived facts of one would write into them.
 Never     : facts that come as values are looked at where they come in (changes/names.py).
@@ -13,9 +13,11 @@ from collections.abc import Iterable, Iterator
 
 from tidelog.analysis.arities import mentions
 from tidelog.errors import Place, Problem
-from tidelog.language.terms import Program, Rule
+from tidelog.language.rdf_terms import RdfTerm
+from tidelog.language.terms import Constant, Program, Rule, constants
 from tidelog.language.values import is_unicode
 
+_REMEDY = "remove the lone surrogates"
 QUESTION = "@query"
 """The head of the rule that a question is turned into: ours, never written in a text and never stored."""
 
@@ -28,6 +30,8 @@ def of_rules(rules: Iterable[Rule]) -> Iterator[Problem]:
                 yield from _relation(relation, place)
         if rule.name is not None and not is_unicode(rule.name):
             yield _no_unicode("rule", rule.place)
+        for part in (rule.head, *rule.body):
+            yield from _constants(constants(part), rule.place)
 
 
 def of_directives(program: Program) -> Iterator[Problem]:
@@ -38,6 +42,7 @@ def of_directives(program: Program) -> Iterator[Problem]:
             yield _no_unicode("column", declaration.place)
     for fact in program.facts:
         yield from _relation(fact.relation, fact.place)
+        yield from _constants(fact.values, fact.place)
 
 
 def _relation(name: str, place: Place | None) -> Iterator[Problem]:
@@ -48,5 +53,13 @@ def _relation(name: str, place: Place | None) -> Iterator[Problem]:
         yield _no_unicode("relation", place)
 
 
+def _constants(found: Iterable[Constant], place: Place | None) -> Iterator[Problem]:
+    for constant in found:
+        value = constant.value
+        text = value.text if isinstance(value, RdfTerm) else value
+        if isinstance(text, str) and not text.isascii() and not is_unicode(text):
+            yield Problem("E211", "a string is not valid Unicode", constant.place or place, _REMEDY)
+
+
 def _no_unicode(what: str, place: Place | None) -> Problem:
-    return Problem("E211", f"the name of this {what} is not valid Unicode", place, "remove the lone surrogates")
+    return Problem("E211", f"the name of this {what} is not valid Unicode", place, _REMEDY)

@@ -38,6 +38,7 @@ from tidelog.language.terms import (
     Term,
     Variable,
     atoms,
+    made_of,
     variables,
 )
 
@@ -361,29 +362,12 @@ def _depth(body: Body) -> int:
 
 def _nested(parts: Iterable[Term | Literal]) -> int:
     """How deep functions are nested in some terms or literals."""
-    return max((isinstance(part, Call) + _nested(_inside(part)) for part in parts), default=0)
+    return max((isinstance(part, Call) + _nested(made_of(part)) for part in parts), default=0)
 
 
 def _calls(part: Term | Literal) -> Iterator[Call]:
     """The functions in a literal, those in arguments and in aggregates included."""
     if isinstance(part, Call):
         yield part
-    for one in _inside(part):
+    for one in made_of(part):
         yield from _calls(one)
-
-
-def _inside(part: Term | Literal) -> tuple[Term | Literal, ...]:
-    """What a term or literal is made of."""
-    match part:
-        case Call(arguments=arguments):
-            return arguments
-        case Atom(terms=terms):
-            return terms
-        case Negation(atom=atom):
-            return (atom,)
-        case Comparison(left=left, right=right):
-            return (left, right)
-        case Aggregate(result=result, value=value, body=body):
-            return (result, *body) if value is None else (result, value, *body)
-        case _:
-            return ()

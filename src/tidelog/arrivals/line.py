@@ -1,11 +1,11 @@
-"""Those who wait for their turn.
+"""Submitted updates that wait for their turn.
 
 What      : `Line`, the submitted updates that are not visible yet, in order of arrival.
 Idea      : one thread works, any thread submits. The worker takes as many updates as may share a version; urgent ones
             come first. While it works it looks at `arrived`, a number, and takes the lock only if that has changed.
 Invariant : what is waiting is ordered by number. An update is waiting, or being worked on, or ended. At most
-            MOST_WAITING updates with MOST_FACTS facts wait (one that is larger waits alone); who submits more waits
-            until there is room.
+            MOST_WAITING updates with MOST_FACTS facts wait (one that is larger waits alone); a thread that submits more
+            waits until there is room.
 Never     : nothing is applied here.
 """
 
@@ -132,7 +132,7 @@ class Line:
             self.changed.wait_for(lambda: submission.number not in self.open)
 
     def overtake(self, urgent: Submission) -> None:
-        """An urgent update is visible: those that arrived before it and wait know that it has the last word."""
+        """An urgent update is visible. It is done again after each update that arrived before it and still waits."""
         with self.changed:
             for one in self.waiting:
                 if one.number < urgent.number:

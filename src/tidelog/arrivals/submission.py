@@ -32,8 +32,8 @@ MOST_STOPS = 3
 """How often an update is stopped, or turns back, before it is left alone. Each time costs at most what it has spent so
 far, so that an update takes at most four times as long as undisturbed."""
 MOST_OVERTAKEN = 100
-"""How many urgent updates may go before one that arrived earlier. What they did is done again with it, so that this
-also bounds what it has to do in addition."""
+"""How many urgent updates may overtake one that arrived earlier. It does again what they did, so at most 100 updates
+more."""
 
 
 @dataclass(eq=False, slots=True)

@@ -80,7 +80,7 @@ class Submitting:
             )
         else:
             submission = self._submission(update, urgent=urgent)
-        self._worker.submit(submission, may_wait=not self._turns.is_mine)
+        self._hand_over(submission)
         return submission.future
 
     def submit_in_order(self, updates: Iterable[Update]) -> list[PendingChange]:
@@ -95,7 +95,7 @@ class Submitting:
                 for update in updates:
                     submission = self._submission(update)
                     submission.after = futures[-1] if futures else None
-                    self._worker.submit(submission, may_wait=not self._turns.is_mine)
+                    self._hand_over(submission)
                     futures.append(submission.future)
             except TidelogError as error:
                 futures.append(PendingChange())
@@ -168,9 +168,13 @@ class Submitting:
                 remedy="a watcher or a callback may read and submit; let another thread wait",
             )
 
+    def _hand_over(self, submission: Submission) -> None:
+        submission.future.ask_to_wait = self._refuse_to_wait
+        self._worker.submit(submission, may_wait=not self._turns.is_mine)
+
     def _end_line(self) -> None:
         """Take no more submissions, and finish those that there are."""
-        if self._worker.line.open:
+        if self._turns.is_mine or self._worker.line.open:
             self._refuse_to_wait()
         self._worker.line.close()
 

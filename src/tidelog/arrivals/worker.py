@@ -1,10 +1,12 @@
-"""The one who works on submitted updates.
+"""The thread that works on submitted updates.
 
 What      : `Worker` takes groups of updates from the line, one transaction each, in a thread that lives while there is
             work; `Running` is what one transaction asks while it runs.
 Idea      : at every question of the budget the worker looks whether something has arrived. An update that undoes at
             least half of what is asked for makes the transaction turn back and take it in; an urgent one passes, or
             makes it stand aside. Everything else waits, or joins where it costs nothing (maintenance/joining.py).
+Source    : Illich, Glimm 2023, Algorithm 1, line 3: before each step it is asked whether an update is there.
+Departures: the paper takes every update in at once; here most wait, for turning back costs more than it saves (below).
 Invariant : the facts after a group are those of applying all updates in order of arrival. An update that cannot be
             applied fails alone: a group that fails is tried again one by one. An update is stopped and overtaken a
             bounded number of times (submission.py), so that an endless stream of others cannot starve it.
@@ -146,7 +148,7 @@ class Running:
         raise TurnBackError.of("E408", "an urgent update goes first")
 
     def _end(self, urgent: Submission, outcome: Change | Exception, must_catch_up: bool) -> None:
-        """An urgent update is refused, or visible; it arrived later than this transaction, and has the last word."""
+        """An urgent update is refused, or visible. It arrived later than this transaction, so it overrides it."""
         if isinstance(outcome, Exception):
             self._line.end_first(urgent)
             urgent.future.set_exception(outcome)
@@ -172,7 +174,7 @@ class Running:
         return bool(self._passed)
 
     def overriding(self) -> list[Asked]:
-        """What they ask for, once."""
+        """What the urgent updates that have passed ask for; each is given once."""
         passed, self._passed, self._is_taking_in = self._passed, [], True
         return [one.asked for one in passed]
 

@@ -32,7 +32,7 @@ T = TypeVar("T")
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 """Yes or no for each fact of a table."""
 Tables: TypeAlias = dict[str, FactTable]
-"""Facts by relation, for good."""
+"""Facts by relation, in tables that later versions do not change."""
 
 
 Given = tuple[object, tuple[str, ...] | None, int | None]
@@ -150,7 +150,7 @@ class Backend(Protocol[F]):
     def begin(self, budget: Budget) -> None:
         """An update begins: from now on this budget is asked whether to go on."""
 
-    def charge(self) -> None:
+    def ask_to_commit(self) -> None:
         """Ask the budget whether to commit: seconds, facts and bytes as they are now."""
 
     def prepare(self) -> None:

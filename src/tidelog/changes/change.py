@@ -32,7 +32,15 @@ _SHOWN = 5
 
 @runtime_checkable
 class FactTable(Protocol):
-    """Facts of one relation, wherever they live. `len` is cheap; iteration decodes; `in` tells `1` from `1.0`."""
+    """Facts of one relation, wherever they live. `len` is cheap; iteration decodes; `in` tells `1` from `1.0`.
+
+    A table inherits from this class, and says where it differs: `is_far`, `pieces`.
+    """
+
+    @property
+    def is_far(self) -> bool:
+        """Whether the facts are not in this process."""
+        return False
 
     def __len__(self) -> int: ...
 
@@ -44,8 +52,13 @@ class FactTable(Protocol):
         """The facts as an Arrow table."""
         ...
 
+    def pieces(self, most: int) -> Iterable[pa.Table]:
+        """The facts as Arrow tables: of at most that number of rows if the table can be cut, else all in one."""
+        del most
+        return [self.to_arrow()]
 
-class ListedFacts:
+
+class ListedFacts(FactTable):
     """Facts held as Python tuples: the plain `FactTable`, without duplicates."""
 
     def __init__(self, facts: Iterable[Sequence[Value]] = ()) -> None:
@@ -110,7 +123,7 @@ class FactTables(Mapping[str, FactTable]):
 
 @dataclass(frozen=True, slots=True)
 class WithoutValue:
-    """Instances of a rule that are none because a value is missing: how many there are, and the first in words."""
+    """How many matches of a rule's body derive nothing because a computed value is missing, and the first in words."""
 
     count: int
     first: str
@@ -142,7 +155,7 @@ class Stats:
     marks: int = 0
     no_ops: int = 0
     without_value: dict[str, WithoutValue] = field(default_factory=dict)
-    """Rule -> the instances of the new version that are none because their arithmetic has no value."""
+    """Rule -> its matches in the new version that derive nothing because a value is missing."""
     costs: tuple[RuleCost, ...] = ()
     """What each rule cost in each phase, the dearest first; only inside `with tidelog.profiling():`."""
     seconds: float = 0.0

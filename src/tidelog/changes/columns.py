@@ -36,7 +36,7 @@ Column: TypeAlias = pa.Array | pa.ChunkedArray | list[Value]
 _SCALARS = "biufU"
 _SAMPLED = 1000
 """How many texts of a column are looked at to see whether they repeat."""
-"""The kinds of NumPy's constants. Dates and durations are none, though `item` would make integers of some."""
+"""The kinds of NumPy's constants. Dates and durations are left out, though `item` would make integers of some."""
 
 
 @dataclass(frozen=True, slots=True)

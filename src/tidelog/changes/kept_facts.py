@@ -13,14 +13,15 @@ from functools import cached_property
 
 import pyarrow as pa
 
+from tidelog.changes.change import FactTable
 from tidelog.language.terms import Value
 from tidelog.language.values import fact_identity, is_among
 
 _PAGE = 1 << 14
 
 
-class KeptFacts:
-    """Facts as columns, for good; `rows` counts them where there are no columns."""
+class KeptFacts(FactTable):
+    """Facts as columns that stay as they are; `rows` counts them where there are no columns."""
 
     def __init__(self, table: pa.Table, rows: int) -> None:
         self._arrow, self._rows = table, rows

@@ -44,6 +44,11 @@ class SharedFacts:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def arity(self) -> int:
+        """The number of columns."""
+        return int(self.rows.shape[1])
+
     def columns(self) -> tuple[pa.Array, ...]:
         """The facts as Arrow columns."""
         return tuple(_taken(self.constants.values, self.rows[:, at]) for at in range(self.rows.shape[1]))

@@ -3,6 +3,7 @@
 What      : `look_ahead` pairs every update with a question: is the next one here yet?
 Idea      : marking and netting profit from knowing the next update, but must never wait for it. A list answers at
             once, a queue is asked without waiting, any other source is read one update ahead by a background thread.
+Source    : Illich, Glimm 2025, Algorithm 1, lines 7 and 8: the next update is taken if it is available.
 Invariant : updates come in order, each once; a source is read at most one update ahead; an error of the source is
             raised in the place of the update it would have given, after all earlier ones.
 Never     : the current update never waits for the next one.

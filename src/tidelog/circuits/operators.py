@@ -141,7 +141,7 @@ class Where(Operator):
         self._number = int(dictionary.encode([value])[0])
 
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
-        """What changed and has it."""
+        """The rows of the change that have the value in the column."""
         rows, weights, state = changes[0].held
         chosen = np.flatnonzero(rows[:, self._column] == self._number)
         return ZSet(self.dictionary, rows.take(chosen, axis=0), weights[chosen], min(state, SUMMED))

@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from tidelog.backends.local.kernels.compiled import Array
+from tidelog.backends.local.relations.growth import capacity_for, grown
 from tidelog.backends.local.relations.index import Index
-from tidelog.backends.local.relations.room import capacity_for, grown
 from tidelog.circuits import weight_kernels
 from tidelog.circuits.weight_kernels import ALIVE, AT, COUNT, PLACE
 from tidelog.circuits.zset import Piece, too_heavy
@@ -129,7 +129,7 @@ class Trace:
     def _add_exactly(self, pieces: Sequence[Piece], numbers: Array, done: int) -> Array:
         """As `add`, where sums on the way may leave 64 bits; refused if one does in the end.
 
-        What was done up to the one that may is taken back first.
+        The first `done` rows were added already; they are taken back first.
         """
         rows = np.ascontiguousarray(np.concatenate([rows for rows, _ in pieces]), np.int32)
         weights = np.concatenate([weights for _, weights in pieces])

@@ -54,7 +54,7 @@ class TimeWindow(Operator):
         self._next: tuple[list[Run], float, ZSet] = ([], -np.inf, self.nothing())
 
     def step(self, changes: Sequence[ZSet], number: int) -> ZSet:  # noqa: ARG002
-        """What comes and is recent enough, less what is not any more."""
+        """The rows of the change that are recent enough, less the rows that no longer are."""
         change = changes[0]
         times = self._times(change)
         newest = max([self._newest, *times.tolist()]) if len(times) < 64 else max(self._newest, float(times.max()))

@@ -29,10 +29,10 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Materialise, then print proofs."""
-    from tidelog.cli import graphs
+    from tidelog.cli import rdf_commands
 
-    if graphs.wants_graph(args):
-        return graphs.explain(args)
+    if rdf_commands.wants_graph(args):
+        return rdf_commands.explain(args)
     from tidelog.cli.engines import load
     from tidelog.errors import UsageError
     from tidelog.language.parser import parse_atom

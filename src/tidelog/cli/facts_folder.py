@@ -23,7 +23,7 @@ from tidelog.changes.delimited import Layout, first_records
 from tidelog.changes.files import ENDINGS, find_file, read_file
 from tidelog.changes.headers import looks_like_header
 from tidelog.changes.opening import is_file, is_folder, plain_ending, plain_name
-from tidelog.cli.graphs import folder_facts, is_rdf
+from tidelog.cli.rdf_commands import folder_facts, is_rdf
 from tidelog.errors import Problem, UpdateError
 from tidelog.language.directives import FileOptions, file_options
 from tidelog.language.terms import Program

@@ -49,10 +49,10 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Materialise, then follow the updates."""
-    from tidelog.cli import graphs
+    from tidelog.cli import rdf_commands
 
-    if graphs.wants_graph(args):
-        return graphs.maintain(args)
+    if rdf_commands.wants_graph(args):
+        return rdf_commands.maintain(args)
     from tidelog.cli.engines import load
     from tidelog.observe.progress import progress_for
 

@@ -43,10 +43,10 @@ def register(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, derive, write, and say how much there was of each."""
-    from tidelog.cli import graphs
+    from tidelog.cli import rdf_commands
 
-    if graphs.wants_graph(args):
-        return graphs.materialize(args)
+    if rdf_commands.wants_graph(args):
+        return rdf_commands.materialize(args)
     from tidelog.cli.engines import load
     from tidelog.observe.progress import progress_for
 
@@ -129,7 +129,7 @@ def _write(args: argparse.Namespace, relation: str, options: FileOptions, table:
         for row in zip(*(column.to_pylist() for column in table.columns)):
             print((options.delimiter or "\t").join(map(str, row)))
     elif ":" in relation and options.filename is None:
-        from tidelog.cli.graphs import write_relation
+        from tidelog.cli.rdf_commands import write_relation
 
         write_relation(args.out, relation, table)
     elif options.filename is None and options.delimiter is None and options.quoted is None:

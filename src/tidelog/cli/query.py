@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     parameters = dict(map(_parameter, args.param))
     args.program, question = _words(args.words)
     if args.sparql:
-        from tidelog.cli.graphs import query
+        from tidelog.cli.rdf_commands import query
 
         return query(args, question, parameters)
     if args.format == "tsv":
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _stored_graph(args: argparse.Namespace) -> Graph | None:
-    from tidelog.cli.graphs import stored_graph
+    from tidelog.cli.rdf_commands import stored_graph
 
     return None if args.program is not None or args.facts is not None else stored_graph(args)
 

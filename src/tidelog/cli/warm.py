@@ -88,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _choose_place(portable: str | None) -> None:
     """Compile for this processor, where Numba keeps it; or for its kind, into a folder."""
-    from tidelog.backends.local.kernels.keeping import AHEAD, compile_ahead, leave_ahead_alone
+    from tidelog.backends.local.kernels.kernel_cache import AHEAD, compile_ahead, leave_ahead_alone
 
     if portable is None:
         leave_ahead_alone()
@@ -154,7 +154,7 @@ def _use_files() -> None:
 
 def _use_bits() -> None:
     """Stages of pairs, in bits."""
-    from tidelog.backends.local.bits.way import Way, computing
+    from tidelog.backends.local.bits.rows_or_bits import Way, computing
     from tidelog.engine import Engine
 
     with computing(Way.BITS):

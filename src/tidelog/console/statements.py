@@ -5,7 +5,7 @@ What      : `Statement` is a command, an insertion, a deletion, rules to add, or
 Idea      : what is written as in a program means what it means there: `edge("a", "b").` inserts a fact, a rule is
             added. Everything else is a question. `+` and `-` before a fact or rule say it plainly; a dot
             begins a command.
-Invariant : a text that is neither is a question, and whatever is wrong with it is said by the parser.
+Invariant : a text that is neither a program nor a command is a question, and the parser says what is wrong with it.
 Never     : nothing is carried out here.
 """
 

@@ -131,7 +131,7 @@ class Rule:
 
     @property
     def as_written(self) -> Rule:
-        """The user's rule: this one, or the one that it was made of."""
+        """The rule that the user wrote: this one, unless inline relations were replaced in it."""
         return self if self.written is None else self.written
 
 
@@ -225,6 +225,31 @@ def variables(part: Term | Literal) -> Iterator[Variable]:
                 yield from variables(value)
             for literal in body:
                 yield from variables(literal)
+
+
+def made_of(part: Term | Literal) -> tuple[Term | Literal, ...]:
+    """What a term or literal is made of: the terms of an atom, the atom of a negation, both sides of a comparison."""
+    match part:
+        case Call(arguments=arguments):
+            return arguments
+        case Atom(terms=terms):
+            return terms
+        case Negation(atom=atom):
+            return (atom,)
+        case Comparison(left=left, right=right):
+            return (left, right)
+        case Aggregate(result=result, value=value, body=body):
+            return (result, *body) if value is None else (result, value, *body)
+        case _:
+            return ()
+
+
+def constants(part: Term | Literal) -> Iterator[Constant]:
+    """Every occurrence of a constant in a term or literal, aggregates' bodies included."""
+    if isinstance(part, Constant):
+        yield part
+    for one in made_of(part):
+        yield from constants(one)
 
 
 def atoms(literal: Literal) -> Iterator[tuple[Atom, bool]]:

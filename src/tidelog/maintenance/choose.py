@@ -67,7 +67,7 @@ COUNTING_SHARE = 0.8
 """The part of a counted insertion that counting adds: if it costs PRICE times as much, 1 - 1 / PRICE. Halved: none.
 Doubled: 12 choices; counting ends sooner, for the same work."""
 CURIOSITY = 4
-"""Where the cheapest known strategy takes fewer than this many rounds, the others are not tried: an attempt takes three
+"""Where the cheapest known strategy costs less than this many rounds, the others are not tried: an attempt costs three
 (see TRIFLE), so there is nothing to win. Halved: 9 choices, 1 % more work in rmat1k. Doubled: 12 choices, same work."""
 
 INDEXED = 5.0
@@ -269,13 +269,16 @@ class _Choice(Generic[F]):
         return (_BF, _DRED), Reason.MANY_PROOFS
 
     def _has_paid_indexes(self) -> bool:
-        """Whether doing without indexes has cost as much as they do: of renting and buying again, at most twice the
-        better is paid.
+        """Whether deriving at once has cost as much as building an index; then the other strategies are looked at.
+
+        Renting until the price is reached, then buying, costs at most twice the better of the two.
         """
         return self.memory.saved >= INDEXED * self.memory.facts
 
     def _mostly_gone(self) -> bool:
-        """Whether more than a third of what the stage reads is deleted, or half of it and of the stage in doubt."""
+        """Whether more than a third of the facts read are deleted (GONE), or more than half of those read and of the
+        stage together are in doubt (DOUBTFUL).
+        """
         task, facts = self.task, self.memory.facts
         read = sum(map(task.store.size, task.scheduled.positive))
         return len(task.losing[0]) > GONE * max(read, 1) or self.in_doubt > DOUBTFUL * (read + facts)

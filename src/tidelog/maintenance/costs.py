@@ -92,7 +92,7 @@ class Meter(Generic[F]):
 
     @property
     def rounds(self) -> float:
-        """How many rounds there were; one that was made in a call with others counts for its price only."""
+        """Rounds of the attempt; one made in a call with the round before counts as `swift` of one."""
         return self._made() - self._rounds
 
     def _travelled(self) -> float:
@@ -132,7 +132,7 @@ def per_round(task: Task[F]) -> float:
 
 @dataclass
 class Memory:
-    """What is remembered about one stage. A stage that is met with facts is taken to have an instance for each."""
+    """What is remembered about one stage. When a stage is first seen, each of its facts counts as one instance."""
 
     facts: int
     """How many facts it has."""
@@ -145,9 +145,12 @@ class Memory:
     used: dict[int, int] = field(default_factory=dict)
     """Magnitude -> how many updates of it there were since strategies not used were last forgotten."""
     account: float = 0.0
-    """By how much counting is ahead, or would be, if it had cost nothing to begin; never less than nothing."""
+    """Not counted: what counts would have saved so far. Counted: how much counting may still lose before it ends.
+
+    At least 0.
+    """
     saved: float = 0.0
-    """What deriving the stage at once has cost so far, where that was to save its indexes."""
+    """What derivations at once have cost that were chosen as `Reason.AT_ONCE`: to save the stage its indexes."""
 
     @property
     def density(self) -> float:

@@ -1,8 +1,8 @@
 """One fact for another, where every fact has one derivation.
 
 Idea       : a rule whose head names all variables of its body derives each of its facts by one instance. So a change
-             of a single atom needs no search for other proofs: what the facts that go derive goes, and what those that
-             come derive comes. Both are found in one call, because a head that is there is one that goes.
+             of a single atom needs no search for other proofs: facts that go take their heads along, facts that come
+             bring theirs. One call derives both; heads that are present go, the others come.
 Invariant  : used only where planning/exchanges.py proves it, nothing else below the stage has changed,
              and no head is explicit. Otherwise nothing is changed, and any strategy may follow.
 Cost       : the instances of the changed facts.
@@ -22,7 +22,10 @@ _FEW = 1024
 
 
 def exchange(task: Task[F]) -> tuple[int, int] | None:
-    """Bring the stage to its new version, and say how many facts came and went; None if that is not for here."""
+    """Bring the stage to its new version, and say how many facts came and went.
+
+    None if the rules or the change do not allow it; then nothing is changed.
+    """
     if task.withdrawn or task.asserted or task.foreseen or task.added or task.removed:
         return None
     reads, changes = task.scheduled.reads, (task.deleted, task.inserted)

@@ -2,8 +2,8 @@
 
 What      : `Explicit` carries updates of explicit facts out, one or several, and knows which facts became explicit and
             which ceased to be.
-Idea      : what counts is the difference to the last version, and the last operation on a fact wins. So facts that come
-            and go in one transaction are neither.
+Idea      : what counts is the difference to the last version, and the last operation on a fact wins. So a fact that
+            comes and goes in one transaction is neither asserted nor withdrawn.
 Invariant : `asserted` and `withdrawn` are disjoint, and differ from the last version.
 Never     : no rule is looked at (transaction.py).
 """
@@ -32,7 +32,10 @@ class Explicit(Generic[F]):
         self.asserted: dict[str, F] = {}
 
     def once(self, delete: Mapping[str, F], insert: Mapping[str, F]) -> None:
-        """Deletions first, then insertions; what was and stays explicit, or neither, is a no-op and counted."""
+        """Deletions first, then insertions.
+
+        Deleting a fact that is not explicit, or inserting one that is, is ignored and counted.
+        """
         store, counters = self._store, self._outcome.counters
         for relation, facts in delete.items():
             known = store.restrict(facts, _EXPLICIT)
@@ -88,7 +91,10 @@ class Explicit(Generic[F]):
             self.asserted[relation] = store.restrict(self.asserted[relation], _EXPLICIT)
 
     def compare(self, steps: Sequence[Pair[F]]) -> set[str]:
-        """The last version has become another one, and these updates were made on top; the relations concerned."""
+        """An urgent update has changed the last version: compare explicit facts with it again, those of `steps` too.
+
+        The answer is the relations concerned.
+        """
         given = _by_relation(steps)
         for relation in {*given, *self.withdrawn, *self.asserted}:
             self._net(relation, given.get(relation, ()))
@@ -97,7 +103,7 @@ class Explicit(Generic[F]):
         return {*given, *self.withdrawn, *self.asserted}
 
     def _net(self, relation: str, more: Iterable[F]) -> None:
-        """Leave those of a relation that are other than in the last version."""
+        """Keep the facts of a relation that became or ceased to be explicit since the last version."""
         both = self._store.union([self._of(self.withdrawn, relation), self._of(self.asserted, relation), *more])
         self.withdrawn[relation] = self._store.restrict(both, _WITHDRAWN)
         self.asserted[relation] = self._store.restrict(both, _ASSERTED)

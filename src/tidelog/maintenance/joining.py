@@ -1,11 +1,11 @@
 """Updates that join a transaction while it runs.
 
-What      : `Joining`, what a transaction is given to let further updates in; `TurnBackError`, by which it is told that
-            waiting is a waste; `go_back`, which brings a stage to its old version.
+What      : `Joining`, what a transaction is given to let further updates in; `TurnBackError`, which tells it to take
+            them in at once; `go_back`, which brings a stage to its old version.
 Idea      : an update of facts that arrives meanwhile is netted with those that run (transaction.py). At the border of a
-            stage whatever reaches no visited stage joins for nothing. An update that undoes most of what runs does not
-            wait for the border, unless the present stage has nothing to do with it: the budget raises TurnBackError,
-            and visited stages that the difference reaches run again.
+            stage an update that reaches no visited stage joins at no extra cost. An update that undoes most of what
+            runs does not wait for the border, unless the present stage has nothing to do with it: the budget raises
+            TurnBackError, and visited stages that the difference reaches run again.
 Source    : Illich, Glimm 2023, Algorithm 1, line 3: a new update is looked at before every computation.
 Invariant : joining later or earlier, or not at all, leads to the same facts.
 Departures: the paper cancels single operations; here explicit facts are netted, and a stage is kept or run again as a
@@ -53,8 +53,8 @@ class Joining(Protocol[Joined]):
     def begin(self, progress: Progress) -> None:
         """Explicit facts are marked: from now on TurnBackError may be raised, until updates are taken in.
 
-        It is said again when they are in. There is no need to raise if what has come does not reach the stage that is
-        being visited: the stage ends first, and `is_due` tells to take it in.
+        Called again when they have been taken in. Do not raise if what came does not reach the stage being visited;
+        report it by `is_due`.
         """
 
     @property
@@ -76,7 +76,7 @@ class Joining(Protocol[Joined]):
         """Whether urgent updates have become visible meanwhile in relations that this transaction uses."""
 
     def overriding(self) -> Iterable[Pair[Joined]]:
-        """What these have deleted and inserted, which has the last word; each is said once."""
+        """What those urgent updates deleted and inserted. It overrides this transaction. Each update is given once."""
 
     def rebase(self) -> None:
         """From here on OLD is what is NOW, as if this transaction had ended."""

@@ -72,7 +72,7 @@ class Optima(Strategy):
             )
 
     def _start_over(self, task: Task[F]) -> tuple[F, F]:
-        """From nothing but explicit facts on: these, and what follows from them in one round."""
+        """Keep only the explicit facts of the stage; they, and what follows from them in one round."""
         store, relations = task.store, task.stage.relations
         store.mark(store.select(relations, NOW), remove=Mark.NOW)
         explicit = store.select(relations, View(Mark.EXPLICIT))
@@ -188,7 +188,7 @@ class Optima(Strategy):
         return lost if lost and self._has_lost_a_best(task, lost) else store.nothing()
 
     def _has_lost_a_best(self, task: Task[F], lost: F) -> bool:
-        """Whether a best value has no member any more, of which some are lost: then no better one has come for it."""
+        """Whether a best value that lost members gave has no member left; then no better one has come for its group."""
         store, links = task.store, task.stage.links
         best = store.derive(links, lost, store.nothing(), _STOOD, _CURRENT, Mark.CHECKED, "overdelete")
         store.mark(best, remove=Mark.CHECKED)
@@ -196,7 +196,10 @@ class Optima(Strategy):
 
 
 def _price(task: Task[F]) -> float:
-    """How much rounds may spend before the store is asked to find best values by itself: nothing for the first ones."""
+    """What rounds may cost before the store is asked for best values.
+
+    No limit if it cannot find them, nothing if no group had a value, else a sixteenth of the facts read.
+    """
     if task.scheduled.value_steps is None or task.store.best_values is None:
         return inf
     is_first = not any(task.store.size(group.relation) for group in task.stage.groups)

@@ -1,7 +1,8 @@
 """What a transaction comes to.
 
 What      : `Outcome`, the net change by relation, what became explicit or ceased to be, and what it took.
-Idea      : a transaction fills it stage by stage (transaction.py), and the engine makes a change of it (attempt.py).
+Idea      : a transaction fills it stage by stage (transaction.py), and the engine makes a change of it
+            (tidelog/attempt.py).
 Invariant : a fact is in at most one of `inserted` and `deleted`.
 Never     : no fact is known by value.
 """

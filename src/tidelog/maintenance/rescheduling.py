@@ -6,6 +6,8 @@ Idea      : a rule belongs to the stage of its head. If it reads nothing from la
             stages, split them or put them in another order; then the answer is None, and all rules are lowered again.
             So it is for aggregates, which share relations across rules, and for arithmetic, which has companions
             (planning/undefined.py).
+Source    : de Lima et al. 2024, section 4.2: a change of rules is followed incrementally, as a change of facts is.
+Departures: the paper has no stages, and so nothing to put in order.
 Invariant : the stages are those that lowering all rules would give, each after the stages that it reads; a stage that
             does not change is the same object.
 Cost      : grows with the stages that change; of the others only references are copied, unless a stage goes.

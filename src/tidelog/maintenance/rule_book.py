@@ -4,6 +4,9 @@ What      : a `RuleBook` holds a program without its facts, the rules that are e
             and its schedule; `turned` gives the book of another program, `changed` the program after rules come and go.
 Idea      : a book is a value. An update that changes rules makes the next book and works with it; if the update fails,
             the present book was never touched.
+Source    : de Lima et al. 2024, section 4: rules come and go in updates, as facts do.
+Departures: the paper's rules are rows of its circuit, which derives with whatever rows it has. Here rules are compiled
+            into stages, and a book keeps those that a change of rules leaves alone.
 Invariant : program, arities and schedule belong together; stages that two books share are the same objects, so
             that what is prepared for them stays in use.
 Never     : no facts, and no check: the program that a book is made for has been checked.

@@ -51,7 +51,10 @@ class Scheduled:
 
     @cached_property
     def begins_with(self) -> tuple[frozenset[str], ...]:
-        """For each rule that reads relations below the stage only, its positive ones: it begins with one of them."""
+        """For each rule that reads relations below the stage only, the relations of its positive atoms.
+
+        A plan of the rule begins with an atom of one of them.
+        """
         return tuple(frozenset(found) for rule in self.grounded.rules if (found := _positive([rule])))
 
     @cached_property
@@ -145,7 +148,7 @@ class Schedule:
         return {group.relation: group for scheduled in self.stages for group in scheduled.stage.groups}
 
     def name_of(self, relation: str) -> str:
-        """A relation in the user's words: one of ours by what it serves."""
+        """A relation in the user's words; a hidden relation is named after the relation that it serves."""
         place = self.place.get(relation) if is_hidden(relation) else None
         return relation if place is None else self.stages[place].stage.name
 

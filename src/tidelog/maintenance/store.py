@@ -14,8 +14,8 @@ Contract  : 1. `derive` finds the head of every rule instance with a driving fac
                its matching name them.
             4. `commit` makes OLD = NOW and WAS_EXPLICIT = EXPLICIT and forgets facts that are not NOW; `rollback` makes
                NOW = OLD and EXPLICIT = WAS_EXPLICIT and restores counts and ranks. Both take every other mark except
-               look-ahead's (FORESEEN, POSITIVE), which stay until they are taken (marking.py). `Facts` stay valid until
-               a `commit` that forgets some. (Asserted for every store: tests/maintenance/test_contract.py.)
+               FORESEEN, which stays until look-ahead takes it (maintenance/marking.py). `Facts` stay valid until a
+               `commit` that forgets some. (Asserted for every store: tests/maintenance/test_contract.py.)
             5. `supported` and `expand` try a fact's instances in the order of the stage's rules, and body facts in the
                order in which they were stored: what was derived early has short proofs.
 """
@@ -54,11 +54,11 @@ class Passing:
     """What a fact gets when it is found."""
     add: Mark
     remove: Mark
-    """What it gets and loses when it begins to drive."""
+    """The marks that a fact gets and loses when it begins to drive."""
     after: Mark
-    """What it loses when it has driven."""
+    """The marks that a fact loses when it has driven."""
     numbers: tuple[int, int, int, int] = field(init=False, repr=False, compare=False)
-    """The four as plain numbers, because every call of a store asks."""
+    """The four fields as plain numbers, because every call of a store reads them."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "numbers", (int(self.found), int(self.add), int(self.remove), int(self.after)))

@@ -171,8 +171,9 @@ class _Run(Generic[F]):
         return not (turns_back or has_passed or self.waiting)
 
     def _border(self) -> None:
-        """Between stages: what has passed is made up for, then what is due is taken in, and what reaches no visited
-        stage.
+        """Between two stages: catch up with urgent updates, then take in updates that undo most of what runs.
+
+        Last come updates that change nothing that a visited stage reads or derives.
         """
         if self.joining is not None and self.joining.has_passed:
             self._catch_up()

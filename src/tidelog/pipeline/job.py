@@ -36,10 +36,10 @@ from tidelog.language.terms import Program
 from tidelog.maintenance.choose import Auto
 from tidelog.observe.logs import log
 from tidelog.pipeline.endpoint import serve
+from tidelog.pipeline.engine_or_graph import Kept, begin, reopen
 from tidelog.pipeline.follow.settling import Settled, merged, rule_names, settle, settle_together
 from tidelog.pipeline.follow.streaming import check_checkpoint, follow, stopping
 from tidelog.pipeline.follow.updates import Part, announced, parts_of, stream_of
-from tidelog.pipeline.kept import Kept, begin, reopen
 from tidelog.pipeline.out.feed import feed_of
 from tidelog.pipeline.out.outbox import Outbox
 from tidelog.pipeline.out.shelf import local_folder

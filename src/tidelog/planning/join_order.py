@@ -1,8 +1,10 @@
 """The order in which the atoms of a rule are joined.
 
 Idea       : greedily the atom that is expected to give the fewest facts per row found so far: its size divided by the
-             number of distinct values of its known columns. Without data this is the heuristic of ZodiacEdge (Xu,
-             Cure 2023, section 4.6): most known columns first, then fewest new variables.
+             number of distinct values of its known columns. Without data, most known columns first, then fewest others.
+Source     : Xu, Cure 2023 (ZodiacEdge), section 4.6.
+Departures : negated atoms do not wait for all positive ones, nor comparisons and arithmetic: each runs as soon as it
+             can. A unary atom is an atom like others, not the last of them.
 Invariant  : negated atoms, comparisons and arithmetic run as soon as their variables are known, comparisons of known
              values before arithmetic, so that a guard such as `y != 0` protects a division.
 Never      : no data beyond the estimates it is given.

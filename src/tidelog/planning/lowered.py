@@ -2,8 +2,9 @@
 
 What      : the few shapes left after aggregates and nested calls are taken apart (see lowering.py). A *component* is a
             set of mutually recursive relations of the user's program (analysis/components.py): what a person sees. A
-            *stage* is the same for lowered rules: what is planned and maintained. Every component is one stage; a rule
-            with an aggregate adds stages of ours in front of it, one for the body and one for the result.
+            *stage* is the same for lowered rules: what is planned and maintained. Most components are one stage. A rule
+            with an aggregate adds a hidden stage in front for the results, and one more for the members unless a
+            relation's facts are the members already. A recursion through `min` or `max` is one stage with all of them.
 Invariant : body atoms hold variables and constants only; calls stand in comparisons and heads.
             Relations whose names begin with `@` are ours; users read short names for them (short_names.py).
 Never     : no order of evaluation here (join_order.py) and no data.
@@ -59,9 +60,9 @@ class GroupRule:
     """`relation(group..., result)` from the facts of `body_relation(group..., locals..., value)`.
 
     `group` is the number of leading group columns; the value, if the function needs one, is the last column. `source`
-    is the user's rule that the aggregate stands in. `body_relation` is one of ours or, if its facts are as they should
-    be, one of the user's. Groups whose members have no aggregate (a sum that overflows,
-    values without order) are facts of `lacking(group...)`.
+    is the user's rule that the aggregate stands in. `body_relation` is hidden, or the user's own if its facts have the
+    groups first and the value last. Groups whose members have no aggregate (a sum that overflows, values without order)
+    are facts of `lacking(group...)`.
     """
 
     key: str
@@ -123,7 +124,7 @@ class Stage:
 
     @cached_property
     def name(self) -> str:
-        """The component in the user's words, for messages: its relations; of a stage of ours the relation it serves."""
+        """The component in the user's words, for messages: its relations; of a hidden stage the relation it serves."""
         visible = [relation for relation in self.relations if not is_hidden(relation)]
         if visible:
             return ", ".join(sorted(visible))
@@ -140,7 +141,7 @@ def _link(group: GroupRule) -> LoweredRule:
 
 
 def is_hidden(relation: str) -> bool:
-    """Whether a relation is one of ours."""
+    """Whether a relation is hidden: made by lowering, and never seen by users."""
     return relation.startswith("@")
 
 

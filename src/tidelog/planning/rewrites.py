@@ -104,7 +104,10 @@ def _meets(atom: Atom, known: Set[Variable]) -> bool:
 
 
 def _price(atom: Atom, known: Set[Variable], own: Set[str]) -> tuple[bool, int]:
-    """Atoms below the stage first, then those with the fewest open columns; the first one of all as it is written."""
+    """Atoms below the stage first, then those with the fewest open columns.
+
+    Before anything is known, columns do not count: of several atoms the first as written is taken.
+    """
     is_open = (not isinstance(term, Constant) and term not in known for term in atom.terms)
     return atom.relation in own, sum(is_open) if known else 0
 

@@ -2,9 +2,10 @@
 
 What      : a fact carries a few marks (bits); a view is the set of facts with some marks and without others.
 Idea      : the papers write a maintenance step as rules whose atoms are matched in different sets of facts,
-            `H^A <- B1^(I\\N), ..., Bi^N, ..., Bn^I` (Motik et al. 2015, section 3); sets are bits on a fact.
-Invariant : outside a transaction a fact has OLD = NOW and WAS_EXPLICIT = EXPLICIT, and no other mark except FORESEEN
-            and POSITIVE, which may outlive an update (look-ahead).
+            `H^A <- B1^(I\\N), ..., Bi^N, ..., Bn^I`; sets are bits on a fact.
+Source    : Motik et al. 2015, section 3 (the notation), and the end of section 4 (the bits).
+Invariant : outside a transaction a fact has OLD = NOW and WAS_EXPLICIT = EXPLICIT, and no other mark except FORESEEN,
+            which may outlive an update (look-ahead).
 Never     : no data here; a backend decides how marks are stored.
 """
 
@@ -29,7 +30,7 @@ class Mark(IntFlag):
     DISPROVED = 1 << 9  #: S: checked, and no proof exists
     EXPANDED = 1 << 10  #: every support of the fact has been looked at
     FORESEEN = 1 << 11  #: the next update will (over)delete it
-    POSITIVE = 1 << 12  #: deleted by this update, inserted again by the next
+    # Bit 12 is free.
     TOUCHED = 1 << 13  #: the store's own: already in the journal of this transaction
     CANDIDATE = 1 << 14  #: the strategy's own, for one schedule step
     TURNED = 1 << 15  #: the store's own: an urgent update has passed, and the last version is other than OLD says

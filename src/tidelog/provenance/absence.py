@@ -2,7 +2,7 @@
 
 What      : `absence` names, for each rule that could derive a fact, the literal that fails first.
 Idea      : bind the head's variables to the fact and decide one literal after another, as the search for proofs does
-            (instances.py), for all substitutions at once. The literal after which none is left is the one that fails.
+            (instances.py), for all substitutions at once. The first literal that leaves no substitution fails.
 Invariant : a rule named here has no instance for the fact: if it had one, the fact would be there.
 Cost      : what the literals before the failing one match, at most `MOST` substitutions per literal.
 Never     : nothing is derived, and nothing is looked for below the first failing literal: ask again for that.

@@ -175,7 +175,7 @@ def negative_assertions(c: Compiler) -> None:
 
 
 def top_and_bottom(c: Compiler) -> None:
-    """cax-sco over scm-cls: members of declared classes are things, and whatever is nothing is everything."""
+    """cax-sco over scm-cls: members of declared classes are in owl:Thing, those of owl:Nothing in all of them."""
     thing, nothing = IRI(THING), IRI(NOTHING)
     declared = {*c.ontology.members(OWL.Class), thing, nothing}
     above: dict[Value, Value] = {}

@@ -9,17 +9,16 @@ Never     : no rule is made of them (see axioms.py).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from tidelog.changes.shared import SharedFacts
 from tidelog.rdf.axioms import KINDS, PREDICATES, is_axiom
+from tidelog.rdf.far_triples import Statements
 from tidelog.rdf.layouts import triple_of
 from tidelog.rdf.quads import FEW, Quads, Triple
 
 
-def axioms_among(quads: Quads, facts: Mapping[str, object]) -> list[Triple]:
+def axioms_among(quads: Quads, facts: Statements) -> list[Triple]:
     """The triples that are axioms or parts of them; `facts` are the same statements by class and property."""
     if len(quads) <= FEW:
         return [triple for triple in quads.triples() if is_axiom(triple)]

@@ -33,7 +33,7 @@ _NUMERIC = frozenset(f"{XSD}{name}" for name in ("integer", "decimal", "float", 
 _TIMES = frozenset(f"{XSD}{name}" for name in ("dateTime", "date", "time"))
 
 
-def literal_facts(quads: Quads, *, everything: bool) -> Mapping[str, object]:
+def literal_facts(quads: Quads, *, everything: bool) -> Mapping[str, list[tuple[Value, ...]]]:
     """Facts about the literals of a source, by relation."""
     values = quads.values() if everything else _typed_terms(quads)
     literals = [value for value in values if not isinstance(value, RdfTerm) or isinstance(value, Literal)]

@@ -11,19 +11,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol, TypeAlias
 
+from tidelog.changes.shared import SharedFacts
+from tidelog.language.terms import Value
 from tidelog.rdf.layouts import Layout
 from tidelog.rdf.quads import Triple
+
+ListedTuples: TypeAlias = list[tuple[Value, ...]]
+"""Some facts of one relation as Python tuples."""
+
+
+class FarColumns(Protocol):
+    """Facts of one relation that an engine's backend reads, and of which a graph knows the number of columns."""
+
+    @property
+    def arity(self) -> int:
+        """The number of columns."""
+
+
+Statements: TypeAlias = Mapping[str, SharedFacts | FarColumns | ListedTuples]
+"""Triples, and what rules have to know of their literals, as facts by relation; none of them is empty."""
 
 
 @dataclass(frozen=True, eq=False)
 class FarTriples:
-    """Triples elsewhere. What `facts` gives for a relation has a number of columns, `arity`."""
+    """Triples elsewhere."""
 
     count: int
     axioms: list[Triple]
-    about_literals: Mapping[str, object]
-    facts: Callable[[Layout], Mapping[str, object]]
+    about_literals: Mapping[str, ListedTuples]
+    facts: Callable[[Layout], Mapping[str, FarColumns]]
 
     def __len__(self) -> int:
         return self.count

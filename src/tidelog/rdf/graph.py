@@ -27,11 +27,11 @@ from tidelog.language.terms import Program
 from tidelog.maintenance.preview import Preview
 from tidelog.rdf.axioms import SAME
 from tidelog.rdf.axioms_among import axioms_among
+from tidelog.rdf.blank_node_labels import Labels
 from tidelog.rdf.datatypes import literal_facts
-from tidelog.rdf.far_triples import FarTriples
+from tidelog.rdf.far_triples import FarColumns, FarTriples, ListedTuples, Statements
 from tidelog.rdf.graph_change import GraphChange, ListedChange
 from tidelog.rdf.graph_update import GraphUpdate
-from tidelog.rdf.labels import Labels
 from tidelog.rdf.layouts import (
     BeyondRulesError,
     Layout,
@@ -277,9 +277,9 @@ class Graph(NotCopied):
     def _update(self, update: GraphUpdate) -> GraphChange:
         """One transaction of the engine: facts, the rules of changed axioms, and rules of the user."""
         try:
-            come = {**update.insert, **self.facts_of(update.come), **self._about_literals(update.come)}
-            gone = {**update.delete, **self.facts_of(update.gone)}
-            reasoner = self._reasoner_after(update, come, gone)
+            new = {**self.facts_of(update.come), **self._about_literals(update.come)}
+            old = self.facts_of(update.gone)
+            reasoner = self._reasoner_after(update, new, old)
         except BeyondRulesError as reason:
             self._go_over(reason)
             return self._update(update)
@@ -290,6 +290,7 @@ class Graph(NotCopied):
         program = Program((*rules, *extra.rules), extra.facts, extra.declarations)
         own, after = self.user_rules, with_rules(self.user_rules, update.added, update.removed)
         known = set(self.explicit()) if self.layout is Layout.RULES and cannot_go_over(after) else None
+        come, gone = {**update.insert, **new}, {**update.delete, **old}
         change = self.engine.apply(come, gone, program, (*names, *texts))
         before, self._reasoner, self.user_rules = self._reasoner, reasoner, after
         if self.layout is Layout.RULES and self._is_about_axioms(change, bool(rules)):
@@ -318,19 +319,19 @@ class Graph(NotCopied):
         self.engine.apply(insert, delete, Program((*rules, *lost)), (*names, *map(print_rule, gained)))
         self._reasoner, self.user_rules = reasoner, own
 
-    def facts_of(self, quads: Quads | FarTriples) -> Mapping[str, object]:
+    def facts_of(self, quads: Quads | FarTriples) -> Statements:
         """Triples as facts of the engine, by relation."""
         if isinstance(quads, FarTriples):
             return quads.facts(self.layout)
         if len(quads) > FEW:
             return facts_of(quads, self.layout)
-        found: dict[tuple[str, int], list[tuple[Any, ...]]] = {}
+        found: dict[tuple[str, int], ListedTuples] = {}
         for triple in quads.triples():
             relation, fact = fact_of(triple, self.layout)
             found.setdefault((relation, len(fact)), []).append(fact)
         return {name: facts for (name, _), facts in one_arity(found).items()}
 
-    def _about_literals(self, quads: Quads | FarTriples) -> Mapping[str, object]:
+    def _about_literals(self, quads: Quads | FarTriples) -> Mapping[str, ListedTuples]:
         """What the rules of table 8 have to know about literals: those that are ill-typed, or all if they ask.
 
         It is true of a literal wherever it stands, so it stays when a triple with the literal goes.
@@ -341,8 +342,8 @@ class Graph(NotCopied):
             return quads.about_literals
         return literal_facts(quads, everything=bool(self._options & {"dt-type2", "dt-eq", "dt-diff"}))
 
-    def _reasoner_after(self, update: GraphUpdate, come: Mapping[str, object], gone: Mapping[str, object]) -> Reasoner:
-        """The rules that are in force after an update; `come` and `gone` are its facts, by relation."""
+    def _reasoner_after(self, update: GraphUpdate, come: Statements, gone: Statements) -> Reasoner:
+        """The rules that are in force after an update; `come` and `gone` are its triples as facts, by relation."""
         if self.layout is Layout.TRIPLES:
             return self._reasoner
         named = {name: _arity(facts) for name, facts in come.items()}
@@ -379,13 +380,11 @@ class Graph(NotCopied):
         )
 
 
-def _arity(facts: object) -> int:
-    if isinstance(facts, SharedFacts):
-        return int(facts.rows.shape[1])
-    return facts.arity if hasattr(facts, "arity") else len(facts[0])  # type: ignore[index]
+def _arity(facts: SharedFacts | FarColumns | ListedTuples) -> int:
+    return len(facts[0]) if isinstance(facts, list) else facts.arity
 
 
-def _axioms(quads: Quads | FarTriples, facts: Mapping[str, object]) -> list[Triple]:
+def _axioms(quads: Quads | FarTriples, facts: Statements) -> list[Triple]:
     return quads.axioms if isinstance(quads, FarTriples) else axioms_among(quads, facts)
 
 

@@ -52,7 +52,7 @@ class GraphEngine:
     # -- updates -------------------------------------------------------------------------------------------------------
 
     def load(self, triples: Quads | FarTriples | None, insert: Mapping[str, object]) -> Change:
-        """The first facts: triples, and facts of relations that are none."""
+        """The first facts: triples, and facts of the user's other relations."""
         return self._take(GraphUpdate(of_triples([]) if triples is None else triples, insert=insert))
 
     def apply(
@@ -106,7 +106,7 @@ class GraphEngine:
 
     @property
     def without_value(self) -> dict[str, WithoutValue]:
-        """Rule -> its instances that are none because a value is missing."""
+        """Rule -> its matches in this version that derive nothing because a value is missing."""
         return self.graph.engine.without_value
 
     @property

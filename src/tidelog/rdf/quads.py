@@ -4,7 +4,7 @@ What      : `Quads`: the statements of one source, and the distinct constants in
 Idea      : a scanner (backends/local/constants/quad_scanner.py) cuts N-Quads into spans with numbers; here every
             distinct span becomes a constant, the usual ones by slices of the text and without a Python object.
 Invariant : blank nodes have labels that no other source has: they begin with a digest of the source's text.
-Never     : no files (see read.py) and no relations (see layout.py).
+Never     : no files (see read.py) and no relations (see layouts.py).
 """
 
 from __future__ import annotations

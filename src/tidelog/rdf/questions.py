@@ -20,7 +20,7 @@ from tidelog.rdf.rule_table import TRIPLE
 
 
 def in_words_of(layout: Layout, question: str) -> str:
-    """The question in the words of a layout; what speaks of no triple stays as it is."""
+    """The question in the relations of a layout: atoms of `triple` are replaced, other atoms are not."""
     if layout is Layout.TRIPLES or TRIPLE not in question or "$" in question:
         return question
     try:

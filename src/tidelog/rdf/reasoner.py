@@ -28,7 +28,7 @@ class Reasoner:
     reasoning: str
     ontology: Ontology = field(default_factory=Ontology)
     mentioned: Mapping[str, int] = field(default_factory=dict)
-    """The relations that facts or rules have named so far, with their columns."""
+    """The relations that triples or rules have named so far, with their columns."""
     compiled: Mapping[str, Compiled] = field(default_factory=dict)
 
     def after(

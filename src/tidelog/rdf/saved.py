@@ -24,7 +24,7 @@ from tidelog.errors import StateError
 from tidelog.language.parser import parse
 from tidelog.language.printer import print_program
 from tidelog.rdf.axioms import KINDS, PREDICATES, Ontology, compiled
-from tidelog.rdf.labels import Labels
+from tidelog.rdf.blank_node_labels import Labels
 from tidelog.rdf.layouts import Layout, triples_of
 from tidelog.rdf.reasoner import Reasoner
 

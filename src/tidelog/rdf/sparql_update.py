@@ -79,7 +79,7 @@ class _Operation:
     def __init__(self, mirror: Mirror, text: str, prologue: str) -> None:
         self._mirror, self._text, self._prologue = mirror, text, prologue
         self.has_pattern = False
-        """Whether it asks what is there."""
+        """Whether it has a pattern, which has to be matched in the graph."""
 
     def read(self, words: list[Word]) -> tuple[list[Triple], list[Triple], list[Word]]:
         """The triples that it inserts and deletes, and the words behind it."""

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from tidelog.changes.change import Change, FactTable, FactTables
 from tidelog.changes.columns import mixed_to_arrow
+from tidelog.changes.relation import Relation
 from tidelog.changes.term_arrays import as_terms
 from tidelog.language.rdf_terms import RdfTerm
 from tidelog.language.terms import Value
@@ -24,11 +25,17 @@ from tidelog.rdf.rule_table import TRIPLE
 COLUMNS = ("s", "p", "o")
 
 
-class TripleTable:
+class TripleTable(FactTable):
     """Facts of classes and properties, by relation, as one table."""
 
-    def __init__(self, parts: Mapping[str, FactTable]) -> None:
+    def __init__(self, parts: Mapping[str, FactTable | Relation]) -> None:
         self._parts = parts
+
+    @property
+    def is_far(self) -> bool:
+        """Whether facts of one of the relations are not in this process."""
+        tables = (part.table if isinstance(part, Relation) else part for part in self._parts.values())
+        return any(table.is_far for table in tables)
 
     def __len__(self) -> int:
         return sum(map(len, self._parts.values()))

@@ -1,7 +1,7 @@
 """Instances without a value, counted by brute force.
 
-What      : `without_value` gives, for every rule (and for the members of its aggregates), the instances that are none
-            because a value is missing, although nothing else that can be looked at speaks against them.
+What      : `without_value` gives, for every rule (and for the members of its aggregates), the matches of its body that
+            derive nothing because a value is missing, although nothing else that can be looked at speaks against them.
 Idea      : the definition of docs/decisions/0014-arithmetic-without-a-value.md, read aloud: bind the early atoms in
             every way, then go through the computed values one after the other, leaving out what needs a missing one.
 Invariant : an instance is told by the values of the variables of its early atoms (analysis/computed.py).

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -27,6 +28,8 @@ from tidelog.state.rows import Numbers
 
 FOLDER = "_segments"
 """The folder of files that are no rows of the table; readers of Delta tables pass over names with an underscore."""
+_OURS = re.compile(r"\.?(store-)?[0-9a-f]{32}[-.]")
+"""How names in it begin: with the id of the save, or of the job, that wrote the file."""
 
 GONE, DERIVED, EXPLICIT = 0, 1, 2
 """What the rows since a version say about a fact."""
@@ -151,10 +154,10 @@ def files_of(directory: Path, names: Iterable[str]) -> set[str]:
 
 
 def remove_all_but(directory: Path, names: set[str]) -> tuple[int, int]:
-    """Remove the other files of the folder; how many, and of how many bytes."""
+    """Remove the other files of the folder that saves have written; how many, and of how many bytes."""
     folder, count, size = directory / FOLDER, 0, 0
     for path in folder.iterdir() if folder.is_dir() else ():
-        if path.name not in names:
+        if path.name not in names and _OURS.match(path.name):
             size += path.stat().st_size
             path.unlink()
             count += 1

@@ -28,7 +28,7 @@ from tidelog.state.rows import PRESENT, PROGRAM, WITHDRAWN, Cells, Numbers, to_c
 from tidelog.state.stored_facts import Part, StoredFacts, together
 
 Base: TypeAlias = Mapping[str, Sequence[pa.RecordBatch]]
-"""The rows of a base by relation: there every fact has one row only, which says that it is there."""
+"""The rows of a base by relation: every fact has one row, and no row says that a fact is gone."""
 
 _FEW_ROWS = 50_000
 """Smaller pieces of a base are put together: each costs about as much to handle as a thousand rows."""

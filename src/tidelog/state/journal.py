@@ -40,7 +40,7 @@ class Entry:
     def is_far(self) -> bool:
         """Whether facts of it are not in this process; then everything is written anew, where the facts are."""
         parts = (self.inserted, self.deleted, self.asserted, self.withdrawn)
-        return any(getattr(table, "is_far", False) for tables in parts for table in tables.values())
+        return any(table.is_far for tables in parts for table in tables.values())
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ Never     : no update is applied and no rule evaluated here.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
 from os import PathLike
@@ -59,10 +59,10 @@ Batches = tuple[int | None, int | None]
 class StateLog:
     """A state directory, held for writing until it is closed."""
 
-    def __init__(self, directory: str | PathLike[str]) -> None:
+    def __init__(self, directory: str | PathLike[str], *, for_one_save: bool = False) -> None:
         expect(directory, (str, PathLike), "a state", "a directory")
         self.directory = directory_of(directory)
-        self._lock = Lock(self.directory)
+        self._lock = Lock(self.directory, for_one_save=for_one_save)
         self._given: str | None = None
         self._giving: str | None = None
         self._spelled: tuple[Program, str, str] | None = None
@@ -147,9 +147,9 @@ class StateLog:
                 return self._save(snapshot, journal, (last.first_batch, last.batch), last.source)
             journal.saved(last.commit, last.id, last.facts)
             return last
-        if batch is not None and self.has_batch(batch, source):
+        if first is not None and self.has_batch(first, source):  # and so is every batch of a range before the last one
             raise StateError.of(
-                "E609", f"batch {batch} of {source} is part of the state already", remedy="ask has_batch before"
+                "E609", f"batch {first} of {source} is part of the state already", remedy="ask has_batch before"
             )
         return self._save(snapshot, journal, (first, batch), source)
 
@@ -305,7 +305,7 @@ def opened(target: str | PathLike[str]) -> Iterator[StateLog]:
     if isinstance(target, StateLog):
         yield target
         return
-    with StateLog(target) as log:
+    with StateLog(target, for_one_save=True) as log:
         yield log
 
 
@@ -336,15 +336,9 @@ def _rows(entry: Entry) -> Iterator[pa.Table]:
     )
     for tables, sign, explicit in parts:
         for relation, table in tables.items():
-            for facts in _pieces(table) if len(table) else ():
+            for facts in table.pieces(_AT_ONCE) if len(table) else ():
                 count = facts.num_rows if facts.num_columns else len(table)
                 yield to_rows(relation, facts, entry.version, sign, explicit, count)
-
-
-def _pieces(table: FactTable) -> Iterable[pa.Table]:
-    """Facts as Arrow tables, in pieces if the table can be cut."""
-    cut = getattr(table, "pieces", None)
-    return [table.to_arrow()] if cut is None else cut(_AT_ONCE)
 
 
 def _first_and_last(batch: int | range | None) -> Batches:

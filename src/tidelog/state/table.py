@@ -11,6 +11,7 @@ Never     : no fact is looked at (rows.py, fold.py), and no decision what to wri
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +36,8 @@ from tidelog.state.versions import KEY, VersionInfo
 
 _LOG = "_delta_log"
 _STAGED = re.compile(r"(\d{20}\.|_last_checkpoint).*#\d+|_commit_.*\.json\.tmp")
+_OURS = re.compile(r"\.?(base|changes\d+)-[0-9a-f]{32}(-\d+)*\.parquet(\.\w+)?")
+"""Names of files that saves write: a level and the id of the save. Nothing else in the directory is removed."""
 _HOOKS = PostCommitHookProperties(create_checkpoint=True, cleanup_expired_logs=False)
 
 ROW_GROUP = 1 << 18
@@ -277,11 +280,14 @@ class Table:
         return (path for path in log.glob("*") if _STAGED.fullmatch(path.name)) if log.is_dir() else iter(())
 
     def remove_all_but(self, names: Collection[str]) -> tuple[int, int]:
-        """Remove the other files of rows, those that no commit names included; how many, and of how many bytes."""
+        """Remove the other files of rows, those that no commit names included; how many, and of how many bytes.
+
+        What others keep in the directory stays: only names that a save makes are looked at.
+        """
         count = size = 0
         with writing(self.directory):
             for path in self.directory.glob("*.parquet*"):
-                if path.name not in names:
+                if path.name not in names and _OURS.fullmatch(path.name):
                     size += path.stat().st_size
                     path.unlink()
                     count += 1
@@ -327,6 +333,7 @@ def _row_groups(chunks: Iterable[pa.Table], most: int) -> Iterator[pa.Table]:
 @contextmanager
 def reading(directory: Path) -> Iterator[None]:
     """What goes wrong with reading means that the state is damaged."""
+    _refuse_if_forked(directory)
     try:
         yield
     except (OSError, pa.ArrowException, DeltaError, ValueError, KeyError) as error:
@@ -336,6 +343,7 @@ def reading(directory: Path) -> Iterator[None]:
 @contextmanager
 def writing(directory: Path) -> Iterator[None]:
     """What goes wrong with writing leaves the state as it was."""
+    _refuse_if_forked(directory)
     try:
         yield
     except (OSError, pa.ArrowException, DeltaError, ValueError) as error:
@@ -345,6 +353,21 @@ def writing(directory: Path) -> Iterator[None]:
             f"{directory} cannot be written: {_first_line(error)}",
             remedy="look after the disk; the state is as it was, and saving again is safe",
         ) from error
+
+
+def _refuse_if_forked(directory: Path) -> None:
+    """The threads of delta-rs do not come along to a forked process, where any call of it would end in a panic."""
+    if _PROCESSES and os.getpid() not in _PROCESSES:
+        raise StateError.of(
+            "E618",
+            f"{directory} cannot be used here: this process was forked from one that had used a state",
+            remedy="start processes by spawn, or fork before a state is used",
+        )
+    _PROCESSES.add(os.getpid())
+
+
+_PROCESSES: set[int] = set()
+"""The process that uses states; a forked one finds its parent here."""
 
 
 def _first_line(error: Exception) -> str:

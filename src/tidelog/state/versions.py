@@ -113,8 +113,18 @@ class VersionInfo:
                 f"{directory} has the format {said['format']}; this release reads and writes {FORMAT}",
                 remedy="use the release of Tidelog that wrote it, or begin a new state",
             )
-        time = datetime.fromtimestamp(commit_info.get("timestamp", 0) / 1000, UTC)
-        relations = {name: (arity, count) for name, (arity, count) in said["relations"].items()}
+        wrong = [name for name, kinds in _PLAIN.items() if not isinstance(said.get(name, ...), kinds)]
+        try:
+            time = datetime.fromtimestamp(commit_info.get("timestamp", 0) / 1000, UTC)
+            relations = {name: (int(arity), int(count)) for name, (arity, count) in said["relations"].items()}
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError, OSError):
+            wrong.append("relations or timestamp")
+        if wrong:
+            raise StateError.of(
+                "E603",
+                f"the state in {directory} is damaged: commit {commit} does not say its {', '.join(wrong)}",
+                remedy="open an older version, or restore a copy",
+            )
         words = {name: said[name] for name in _PLAIN}
         words["store"] = said.get("store", "")  # format 1 has none
         words["id"] = said.get("id") or f"{said['writer']}:{commit}"  # older releases gave none
@@ -123,7 +133,12 @@ class VersionInfo:
         return cls(relations=relations, commit=commit, time=time, size=size, **words)
 
 
-_PLAIN = ("state", "version", "fingerprint", "text", "strategy", "kind", "rows", "batch", "source", "writer")
+_PLAIN: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(("state", "fingerprint", "text", "strategy", "kind", "source", "writer"), str),
+    **dict.fromkeys(("version", "rows"), int),
+    "batch": (int, type(None)),
+}
+"""What every commit says of its version, and of which type it is."""
 
 
 def whole_number(value: object, what: str) -> int:

@@ -9,7 +9,7 @@ import pytest
 
 import tidelog as tl
 from tidelog.backends.local.bits import at_once
-from tidelog.backends.local.bits.way import Way, computing
+from tidelog.backends.local.bits.rows_or_bits import Way, computing
 from tidelog.errors import BudgetError
 from tidelog.limits import Limits
 
@@ -266,7 +266,7 @@ def test_auto_looks_at_the_others_when_deriving_at_once_has_cost_as_much_as_the_
 
 def test_the_environment_chooses_a_way(monkeypatch):
     """TIDELOG_BITS=rows is the switch for measurements; other words mean nothing."""
-    from tidelog.backends.local.bits.way import way
+    from tidelog.backends.local.bits.rows_or_bits import way
 
     found = []
     for word in ("rows", "bits", "nonsense", ""):

@@ -6,7 +6,7 @@ import threading
 import numba
 import pytest
 
-from tidelog.backends.local.kernels import compiling, keeping
+from tidelog.backends.local.kernels import compiling, kernel_cache
 from tidelog.backends.local.kernels.compiled import compiled
 from tidelog.backends.local.kernels.compiling import counted
 from tidelog.backends.local.kernels.interpreting import compile_from_now_on
@@ -54,7 +54,7 @@ def test_kernels_are_compiled_anew_after_any_kernel_has_changed(monkeypatch):
 
     misses()
     assert misses() == 0
-    monkeypatch.setattr(keeping, "_sources", lambda: b"another version")
+    monkeypatch.setattr(kernel_cache, "_sources", lambda: b"another version")
     assert misses() == 1
 
 

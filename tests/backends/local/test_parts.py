@@ -12,8 +12,8 @@ import pytest
 from tests.sharing import sharing
 from tidelog.backends.local.kernels.workers import Workers
 from tidelog.backends.local.relations import new_rows, parts, row_table
+from tidelog.backends.local.relations.growth import empty_table
 from tidelog.backends.local.relations.relation import Relation
-from tidelog.backends.local.relations.room import empty_table
 from tidelog.planning.views import NOW, Mark, View
 
 FRESH, UNSEEN = View(outside=Mark.NOW | Mark.NEXT), View(outside=Mark.CANDIDATE)

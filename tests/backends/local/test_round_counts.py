@@ -10,7 +10,7 @@ import pytest
 import tidelog as tl
 from tests.backends.local.test_bits import CLOSURES, engine, graph
 from tidelog.backends.local.bits import round_counts
-from tidelog.backends.local.bits.way import Way, computing
+from tidelog.backends.local.bits.rows_or_bits import Way, computing
 from tidelog.backends.local.relations.derivation_counts import NEVER
 from tidelog.errors import BudgetError
 from tidelog.limits import Limits

@@ -1,10 +1,13 @@
 """Bulk work gives what naive evaluation gives, whatever the number of shards and however facts are spread."""
 
 import random
+from types import SimpleNamespace
 
 import pytest
 
 from tests.backends.spark.bulk_program import by_bulk, by_reference, non_empty
+from tidelog.backends.spark.bulk.fixpoint import BulkOptions, _most_in_a_shard
+from tidelog.backends.spark.bulk.placement import Delivery
 
 CLOSURE = {
     "right": "p(x, y) :- e(x, y). p(x, z) :- e(x, y), p(y, z).",
@@ -137,3 +140,20 @@ def test_arithmetic_on_other_values_than_small_integers_is_left_to_another_path(
             by_bulk(spark, rules, facts)
     found, _ = by_bulk(spark, "p(x, y + 1) :- e(x, y).", {"e": {("a", 2)}})
     assert len(found["p"]) == 1
+
+
+def test_a_smaller_size_for_small_relations_is_not_enlarged():
+    """Who lowers `small` saves memory; few shards read relations up to eight times as large, and so they did then."""
+    found = [BulkOptions().small_stored(shards) for shards in (1, 2, 8, 20)]
+    assert found == [40_000_000, 20_000_000, 5_000_000, 5_000_000]
+    assert BulkOptions(small=1000).small_stored(2) == 1000
+    assert BulkOptions(small=6_000_000).small_stored(2) == 24_000_000
+
+
+def test_a_shard_has_room_for_its_own_facts():
+    """Each of a hundred shards reserved a table for the constants of all."""
+    once, twice = Delivery("p", "p", 0), (Delivery("q", "q", 0), Delivery("q", "q", 1))
+    deliveries = [once, *twice, Delivery("r", "r", is_everywhere=True)]
+    planned = SimpleNamespace(whole={"w"}, deliveries=deliveries)
+    found = {name: _most_in_a_shard(planned, name, 1000, 10) for name in "pqrw"}
+    assert found == {"p": 100, "q": 200, "r": 1000, "w": 1000}

@@ -3,7 +3,7 @@
 What      : encodes what comes in, decodes what goes out, and holds the compiled store in between.
 Idea      : facts are checked and encoded before a transaction marks anything, so that refused input changes nothing.
 Invariant : a fact that is stored has as many columns as its relation and the declared types.
-Never     : no strategy (maintenance/) and no program (engine.py).
+Never     : no strategy (maintenance/) and no program (tidelog/engine.py).
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from tidelog.backends.backend import Flags, Given
-from tidelog.backends.local import beside, incoming
-from tidelog.backends.local.bits.way import Way, computing
+from tidelog.backends.local import incoming, passing_transaction
+from tidelog.backends.local.bits.rows_or_bits import Way, computing
 from tidelog.backends.local.fact_tables import LiveTable, LocalTable
 from tidelog.backends.local.joins import row_lookups
 from tidelog.backends.local.joins.indexes_ahead import build_indexes
@@ -211,16 +211,16 @@ class LocalBackend:
 
     def is_apart(self, relations: Set[str]) -> bool:
         """Whether a transaction over these relations could be done beside the open one."""
-        return beside.is_apart(self.store, relations)
+        return passing_transaction.is_apart(self.store, relations)
 
     @property
     def is_in_a_step(self) -> bool:
         """Whether the open transaction is in the middle of a step in which nobody can pass."""
-        return beside.is_in_a_step(self.store)
+        return passing_transaction.is_in_a_step(self.store)
 
     def can_make_way(self, relations: Set[str], kept: Set[str]) -> bool:
         """Whether the open transaction can be set aside in these relations."""
-        return beside.can_make_way(self.store, relations, kept)
+        return passing_transaction.can_make_way(self.store, relations, kept)
 
     def rebase(self) -> None:
         """From here on what is NOW counts as OLD, for an update on top."""
@@ -235,7 +235,7 @@ class LocalBackend:
         """Let another transaction be done while one is open."""
         mine, self._is_beside = (self.ask, self.ask_arriving, self._budget, self.missed), True
         try:
-            with self.store.catalogue.pause.released(), beside.beside(self.store, changed, read, kept):
+            with self.store.catalogue.pause.released(), passing_transaction.beside(self.store, changed, read, kept):
                 yield
         finally:
             self._is_beside = False
@@ -245,7 +245,7 @@ class LocalBackend:
     def prepare(self) -> None:
         """Nothing of a commit in this process can fail."""
 
-    def charge(self) -> None:
+    def ask_to_commit(self) -> None:
         """Ask the budget whether to commit. Facts that were stored before, and are facts again, count only here."""
         (store := self.store).ask_budget()
         if self._budget.limits.facts is not None:
@@ -329,7 +329,7 @@ class LocalBackend:
         return table.to_arrow(), explicit
 
     def freeze(self, relation: str, facts: LocalFacts) -> FactTable:
-        """Facts of one relation, for good."""
+        """Facts of one relation, in a table that later versions do not change."""
         found = self.store.relations[relation]
         rows = facts.parts.get(relation, np.empty(0, np.int32))
         return LocalTable(found.frozen(rows), found.arity, self.store.dictionary)

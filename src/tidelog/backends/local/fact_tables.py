@@ -18,6 +18,7 @@ import pyarrow as pa
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.relation import Relation
+from tidelog.changes.change import FactTable
 from tidelog.changes.columns import to_frame
 from tidelog.errors import UpdateError
 from tidelog.language.terms import Value
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _PAGE = 1 << 14
 
 
-class LocalTable:
+class LocalTable(FactTable):
     """Facts that will not change: encoded rows and the dictionary that decodes them."""
 
     def __init__(self, rows: Array, arity: int, dictionary: Dictionary) -> None:
@@ -72,7 +73,7 @@ class LocalTable:
         return to_frame(self.to_arrow())
 
 
-class LiveTable:
+class LiveTable(FactTable):
     """A relation as of the last commit, or some facts of it."""
 
     def __init__(self, relation: Relation, dictionary: Dictionary, view: View = OLD) -> None:

@@ -37,7 +37,7 @@ class Guest(LocalBackend):
         return bool((self.store.dictionary.counters != self._before).any())
 
     def freeze(self, relation: str, facts: LocalFacts) -> FactTable:
-        """Facts for good; decoded now if their constants will not stay."""
+        """Facts as a table that stays as it is; decoded now if their constants will not stay."""
         table = super().freeze(relation, facts)
         return KeptFacts(table.to_arrow(), len(table)) if self.has_added_constants else table
 

@@ -15,8 +15,8 @@ from tidelog.backends.local.joins.runner import with_columns
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.catalogue import Catalogue
 from tidelog.backends.local.relations.facts import LocalFacts
+from tidelog.backends.local.relations.growth import MEDIUM
 from tidelog.backends.local.relations.relation import Relation
-from tidelog.backends.local.relations.room import MEDIUM
 from tidelog.backends.local.relations.steps import STEP, joined
 from tidelog.planning.views import ANY, NO_MARKS, OLD, Mark, View
 

@@ -344,7 +344,7 @@ class LocalStore:
         return self.runner.count_heads(runs, self.relation, self.counted, sign, phase)
 
     def due(self, facts: LocalFacts) -> tuple[int, LocalFacts, LocalFacts, LocalFacts]:
-        """The facts that have to leave or enter the least round in which one has to; see the protocol."""
+        """The least round that one of the facts has to leave or enter, and which facts those are; see the protocol."""
         return self.counted.due((self.relations[name], rows) for name, rows in facts.parts.items())
 
     def rank(self, facts: LocalFacts, round_number: int | None) -> None:

@@ -29,7 +29,7 @@ from tidelog.backends.spark.cluster.session import session
 from tidelog.backends.spark.comparing import compared
 from tidelog.backends.spark.driver.asking import answer_to
 from tidelog.backends.spark.driver.capacity import Capacity
-from tidelog.backends.spark.driver.orders import looked_up
+from tidelog.backends.spark.driver.looked_up_columns import looked_up
 from tidelog.backends.spark.files.saving import SavedFiles
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.shared_frames import FarFacts
@@ -38,8 +38,8 @@ from tidelog.backends.spark.large.cold import ColdRelation, rebased
 from tidelog.backends.spark.large.committed import release
 from tidelog.backends.spark.large.fact_frames import CommittedFacts, FewFacts, ManyFacts, matching
 from tidelog.backends.spark.large.working import Lease
+from tidelog.backends.spark.large_deletions import Portions, many_facts
 from tidelog.backends.spark.onlooker import Onlooker
-from tidelog.backends.spark.portions import Portions, many_facts
 from tidelog.backends.spark.store import Facts, SparkFacts, SparkStore
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.encoding import as_declared
@@ -189,7 +189,7 @@ class SparkBackend:
 
     def go_on(self, budget: Budget) -> None:
         """Go on from what the transaction has done so far, as if it were a version; readers see the last one."""
-        self.charge()
+        self.ask_to_commit()
         self.prepare()
         assert self._after is not None
         self.store.committed.go_on(self._after)
@@ -220,7 +220,7 @@ class SparkBackend:
         store.bulk.stats, store.bulk.limits, store.bulk.is_declined, self.looked_for = [], budget.limits, False, {}
         self._budget = answer_to(budget, store, self._near, self._jobs)
 
-    def charge(self) -> None:
+    def ask_to_commit(self) -> None:
         """Ask the budget whether to commit; large relations are counted here only, because that takes a job."""
         store = self.store
         self._near.ask_arriving()
@@ -347,7 +347,7 @@ class SparkBackend:
         return self._near.snapshot(relation)
 
     def freeze(self, relation: str, facts: Facts) -> FactTable:
-        """Facts of one relation, for good."""
+        """Facts of one relation, in a table that later versions do not change."""
         if isinstance(facts, SparkFacts) and relation in facts.large:
             large = facts.large[relation]
             working = large.working

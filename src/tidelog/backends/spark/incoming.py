@@ -62,7 +62,7 @@ class Incoming:
         self._jobs, self._store = jobs, store
 
     def arrived(self, sources: Mapping[str, Source], *, are_looked_for: bool = False) -> dict[str, Arrived]:
-        """The facts of all DataFrames: new ones, or ones that are looked for among those that there are."""
+        """The facts of all DataFrames: to be stored or, with `are_looked_for`, to be looked up."""
         if not sources:
             return {}
         shared = {name: one.frame for name, one in sources.items() if self._stays_shared(name, one)}
@@ -92,7 +92,7 @@ class Incoming:
 
         An update that has more facts than there were before is a load: its facts are in files already, where bulk work
         reads them, and the driver would have to learn all their texts. Facts that are looked for are mostly to be
-        deleted, and others go with each of them: more than two portions go in portions (backends/spark/portions.py).
+        deleted, and others go with each of them: more than two portions go in portions (large_deletions.py).
         """
         capacity = self._store.capacity
         if rows > self._store.committed.facts:

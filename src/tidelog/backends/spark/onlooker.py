@@ -6,7 +6,8 @@ Idea      : the relations of a version are immutable, in files and in overlays. 
             ask for. It is made when the first of them asks, and forgotten with the version.
 Invariant : nothing that the writer works with is touched, and an answer is of one version. Readers take turns among
             themselves; none waits for the writer, and he waits for none.
-Never     : no writing, but for files in an order that a look-up lacks; no choice of who looks through it (turns.py).
+Never     : no writing, but for files in an order that a look-up lacks; no choice of who looks through it
+            (tidelog/turns.py).
 """
 
 from __future__ import annotations

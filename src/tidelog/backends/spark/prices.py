@@ -15,7 +15,7 @@ How the figures were found (pyspark 4.3, `local[2]`, warm; divide by 0.02 micros
   reading and writing included: 0.6 microseconds for a fact.
 - read: scanning 5 M facts takes 1.9 and handing them to Arrow tasks 2.5 CPU seconds: 0.9 microseconds for a fact.
 
-When the way changes in which facts are brought (fetch.py), measure these again.
+When the way changes in which facts are brought (driver/fetch.py), measure these again.
 """
 
 from __future__ import annotations

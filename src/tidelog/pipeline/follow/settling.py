@@ -33,8 +33,8 @@ from tidelog.language.parser import parse
 from tidelog.language.printer import names
 from tidelog.language.terms import Program, Value
 from tidelog.maintenance.rule_book import written_facts
+from tidelog.pipeline.engine_or_graph import Kept
 from tidelog.pipeline.follow.updates import Line, Part
-from tidelog.pipeline.kept import Kept
 from tidelog.pipeline.sources.rejects import Reject
 
 _USE = ("E803", "E804", "E805")

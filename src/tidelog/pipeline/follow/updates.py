@@ -66,7 +66,7 @@ def stream_of(spark: SparkSession, source: UpdateSource) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What is settled together: transactions in order, and between them the lines that are none."""
+    """What is settled together: transactions in order, and between them the lines that are refused."""
 
     lines: tuple[Line | Reject, ...]
 

@@ -9,7 +9,8 @@ Invariant : nothing is removed that the manifest does not list. A folder without
             its whole lines, and less in it means that less is removed.
 Never     : no fact, no relation, no Spark; and no storage but this machine's.
 
-The manifest is a file of JSON lines: whose the folder is, what is being written, which part has which files, what went.
+The manifest is a file of JSON lines: who owns the folder, which part is being written,
+the files of each part, and the parts that were removed.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from tidelog.backends.spark.cluster.failures import cause
 from tidelog.changes.term_arrays import is_term_type
 from tidelog.errors import PipelineError
 from tidelog.language.printer import print_fact
-from tidelog.pipeline.kept import Kept
+from tidelog.pipeline.engine_or_graph import Kept
 from tidelog.pipeline.out.feed import spelled
 from tidelog.pipeline.out.folders import folder_in_bytes, folder_name
 from tidelog.pipeline.out.missing_table import lacks_table

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.backends.spark.large.fact_frames import Widened, widened
 from tidelog.engine import Engine
-from tidelog.pipeline.kept import Kept
+from tidelog.pipeline.engine_or_graph import Kept
 from tidelog.pipeline.settings.config import TRIPLE
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
-from tidelog.pipeline.kept import Kept
+from tidelog.pipeline.engine_or_graph import Kept
 from tidelog.pipeline.out.feed import feed_of_relations
 from tidelog.pipeline.out.triple_frames import frame_of
 

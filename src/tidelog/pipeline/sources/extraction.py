@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tidelog.engine import Engine
 from tidelog.language.terms import Program
-from tidelog.pipeline.kept import Kept
+from tidelog.pipeline.engine_or_graph import Kept
 from tidelog.pipeline.settings.config import FactSource
 from tidelog.pipeline.sources.cleaning import Cleaned, clean
 from tidelog.pipeline.sources.packed_triples import Packed, found_in, packed_frame, packed_records, together

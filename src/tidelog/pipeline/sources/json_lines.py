@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everybody calls it
 
 from tidelog.errors import PipelineError
+from tidelog.language.values import is_unicode
 from tidelog.pipeline.settings.config import NOT_TEXT, FactSource
 
 KINDS = {int: "int", float: "float", bool: "bool", str: "text", type(None): "null"}
@@ -98,6 +99,8 @@ def _fields(text: str | None, names: tuple[str, ...]) -> tuple[str | None, ...]:
         return (*nothing, "the line is neither an object nor an array")
     if not all(type(value) in KINDS for value in values):
         return (*nothing, "a field is a list or an object")
+    if not all(is_unicode(value) for value in values if isinstance(value, str)):
+        return (*nothing, "a field is not valid Unicode: it has lone surrogates")
     return (*(part for value in values for part in _spelled(value)), None)
 
 

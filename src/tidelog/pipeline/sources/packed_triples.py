@@ -60,8 +60,8 @@ class Packed:
         """As a graph on Spark takes them."""
         from tidelog.rdf.far_triples import FarTriples
 
-        about = {"ill_typed": [(one, IRI(one.datatype)) for one in self.ill_typed]} if self.ill_typed else {}
-        return FarTriples(self.count, self.axioms, about, self._facts)
+        bad: list[tuple[Value, ...]] = [(one, IRI(one.datatype)) for one in self.ill_typed]
+        return FarTriples(self.count, self.axioms, {"ill_typed": bad} if bad else {}, self._facts)
 
     def to_local(self) -> Quads:
         """As a graph in this process takes them: all are brought to the driver."""
@@ -74,7 +74,7 @@ class Packed:
             parts.append(Quads(SharedConstants(constants_of(texts)), wide))
         return merged(parts)
 
-    def _facts(self, layout: Layout) -> Mapping[str, object]:
+    def _facts(self, layout: Layout) -> Mapping[str, FarFacts]:
         from tidelog.rdf.layouts import Layout, one_arity
 
         if not self.relations:
@@ -167,7 +167,7 @@ def _pack_records(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
 
 
 def _about(texts: pa.Array, rows: Rows) -> dict[str, Any]:
-    """What a graph has to know of triples: their relations, axioms, and literals that are none of their types."""
+    """What a graph has to know of triples: their relations, axioms, and literals that do not fit their types."""
     from tidelog.rdf.axioms import KINDS, PREDICATES
     from tidelog.rdf.datatypes import is_ill_typed
     from tidelog.rdf.layouts import relation_terms

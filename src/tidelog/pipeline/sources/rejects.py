@@ -5,7 +5,7 @@ Idea      : numbering lines is expensive for a parallel reader and needed only f
             more, unsplit, when there are any, and the lines whose text was rejected get their numbers.
 Invariant : every record that did not become a fact is in the table exactly once, however often its batch is replayed:
             a folder is written anew, never added to.
-Never     : no decision whether a record is bad (records.py, cleaning.py, updates.py).
+Never     : no decision whether a record is bad (records.py, cleaning.py, follow/updates.py).
 
 Codes: E728 bad records where `on_bad = "fail"`.
 """

@@ -24,7 +24,7 @@ from tidelog.backends.local.bits.fixpoint import Fixpoint
 from tidelog.backends.local.bits.matrices import EXPLICIT, Layout, Matrices
 from tidelog.backends.local.bits.numbering import Numbering, Numbers
 from tidelog.backends.local.bits.round_counts import Ranks, fits
-from tidelog.backends.local.bits.way import Way, way
+from tidelog.backends.local.bits.rows_or_bits import Way, way
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.relations.counted_stages import Counted
 from tidelog.backends.local.relations.relation import Relation

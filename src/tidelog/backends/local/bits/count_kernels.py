@@ -4,7 +4,8 @@ What      : notes in which round a pair was found, counts the instances of rules
             and by their round, and reads ranks and counts off for stored rows.
 Idea      : an instance belongs to the round after the latest of its facts. Over a dense component the pairs that a
             middle value leads to are neighbours, so a count is a few nanoseconds where a hash table takes a hundred.
-Invariant : an instance is known by its ends and its middle value (pair_rules.py, `is_exact`), so each is counted once.
+Invariant : an instance is known by its ends and its middle value (planning/pair_rules.py, `is_exact`), so each is
+            counted once.
 Never     : no fixpoint here (fixpoint.py), and nothing is stored.
 """
 

@@ -31,7 +31,7 @@ _FUEL = 1 << 24
 _WORTH = 64
 """How many words a fact is worth that is found in bits: to derive and store one in rows takes as long (100 ns)."""
 _READ_WORTH = 512
-"""The same for a fact that is read: what follows from it is not known yet."""
+"""How many words may be looked at for each fact that the stage reads, before any result repays them."""
 Variant = tuple[PairRule, tuple[int, int] | None, int]
 """A rule, and which of its factors drives it, if any."""
 
@@ -68,7 +68,10 @@ class Fixpoint:
                 ranks.note(matrices, name, matrices.base(name, KNOWN), 0)
 
     def run(self, ask_round: Callable[[], None], ask_budget: Callable[[], None], *, is_patient: bool) -> bool:
-        """Go on to the fixpoint; False if that is not worth it, unless one is patient."""
+        """Derive round by round until nothing is new.
+
+        Unless it `is_patient`, it gives up (False) when more words were looked at than the facts are worth.
+        """
         recurring = list(self._driven())
         variants: list[Variant] = [(rule, None, -1) for rule in self._rules]
         credit = 2 * self.words + _READ_WORTH * self.matrices.facts

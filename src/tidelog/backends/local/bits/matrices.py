@@ -23,7 +23,7 @@ from tidelog.planning.pair_rules import SECOND, Condition, Factor, PairRule, Y, 
 from tidelog.planning.views import ANY, NOW, Mark, View
 
 KNOWN, DELTA, FRESH, STORED = range(4)
-"""What there is of a relation: all facts, those that drive, those that are found, those that are stored."""
+"""The matrices of a relation: known facts, those that drive, those found this round, those stored."""
 EXPLICIT = View(Mark.EXPLICIT)
 
 

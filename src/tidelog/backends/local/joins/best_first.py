@@ -1,6 +1,6 @@
 """Best values from the best to the next best.
 
-What      : `BestFirst` finds what the values of a recursion through `min` or `max` come to, given some that are new:
+What      : `BestFirst` finds the final values of a recursion through `min` or `max` after some values got better:
             shortest paths, if its steps are the edges of a graph.
 Idea      : a group whose value is the best of those that wait can hardly get a better one, so its steps are taken
             first, and every group is visited about once. Rounds visit a group whenever its value gets better, and

@@ -1,11 +1,11 @@
 """Best values of groups whose members have changed, in one call of a kernel.
 
 What      : `best_of` finds for the groups of some changed members the least or greatest member, and compares it with
-            the value that is there: what comes and what goes.
-Idea      : where members only came, the best of these and of the value that is there is the best of all; any other
-            group is read, along its chain in the index. A recursion asks this in every round, often for a few members.
-Invariant : the results are those of aggregates.py, which does it where this one declines: groups without columns, and
-            values whose order language/values.py has to decide, or that have none.
+            the stored value of the group: best values that come and best values that go.
+Idea      : where members only came, the best of these and the stored value is the best of all; any other group is
+            read, along its chain in the index. A recursion asks this in every round, often for a few members.
+Invariant : the results are those of aggregates.py, which is used where this module declines: groups without columns,
+            and values whose order language/values.py has to decide, or that have no order.
 Never     : no marks are changed here.
 """
 

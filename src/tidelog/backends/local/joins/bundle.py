@@ -174,8 +174,9 @@ class Bundle:
         self._fused = [executable for executable in executables if isinstance(executable, Fused)]
         self._dictionary, self._moved = self._fused[0].dictionary if self._fused else None, -1
         self.latch = RLock() if self._dictionary is None else self._dictionary.latch
-        """What to hold from `ready` until the programs have run: constants may be added, and must not move. Where no
-        program computes, it is nobody else's.
+        """Held from `ready` until the programs have run: arithmetic may add constants, and arrays must not move.
+
+        If no program computes, it is a lock of this bundle alone.
         """
         self._empty: list[Relation] = []
         self._epoch = -1

@@ -20,8 +20,8 @@ import numpy as np
 from tidelog.backends.local.constants import functions
 from tidelog.backends.local.constants.dictionary import Dictionary
 from tidelog.backends.local.joins import machine, single_join
+from tidelog.backends.local.joins.one_witness import note_returns
 from tidelog.backends.local.joins.passes import Pass, Segment
-from tidelog.backends.local.joins.returns import note_returns
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.relations.relation import Relation
 from tidelog.language.partial import UNDEFINED

@@ -6,7 +6,7 @@ Idea      : where a run is, is written in three small arrays (registers, cursors
             table is full, and a long one can be cut: the rest of its driving rows, or of the rows that it scans,
             becomes other passes, which several threads run at once.
 Invariant : the tables of the parts, one after the other, are those of the whole.
-Never     : no relation is looked into here: who runs a pass has refreshed its segment.
+Never     : no relation is looked into here: the caller has refreshed the segment.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Pass:
         return table[:written]
 
     def rest(self) -> Array:
-        """The driving rows behind the present one, which are none of this pass's any more."""
+        """Cut off the driving rows after the present one, for another pass."""
         begun = int(self._state[machine.POSITION]) + int(self._state[machine.DEPTH] >= 0)
         rest = self.driving[begun:]
         self.driving = self.driving[:begun]

@@ -99,7 +99,7 @@ class _Scan:
 
 
 def _together(workers: Workers, executable: Executable, ahead: _Rows | _Scan, begun: deque[_Begun]) -> Iterator[Array]:
-    """The tables of all passes: those that have begun, then those that are ahead."""
+    """The tables of all passes in their order: first of passes in `begun`, then of passes that `ahead` still makes."""
     spare: list[Array] = []
     taken, found, size, passes = 0, 0, max(_LEAST_RANGE, _ROOM // 4), _PASSES * workers.threads
     while True:

@@ -2,11 +2,11 @@
 
 What      : `made` turns a function into a compiled kernel, shielded from interrupts; `announce` says once, to a person
             who waits, that kernels are being compiled; `counted` counts them.
-Idea      : Numba reports every function that it really compiles, and none that it loads from the disk (keeping.py). A
-            first few are not worth a word; more mean a fresh installation, and seconds of waiting. Numba keeps
-            registries that an exception in the middle leaves broken for the whole process, and Ctrl-C, signal handlers
-            and injected exceptions hit the thread that called us. So compiling and loading happen in a thread of their
-            own, while the caller waits: an interrupt ends the waiting, never the compilation.
+Idea      : Numba reports every function that it really compiles, and none that it loads from the disk
+            (kernel_cache.py). A first few are not worth a word; more mean a fresh installation, and seconds of waiting.
+            Numba keeps registries that an exception in the middle leaves broken for the whole process, and Ctrl-C,
+            signal handlers and injected exceptions hit the thread that called us. So compiling and loading happen in a
+            thread of their own, while the caller waits: an interrupt ends the waiting, never the compilation.
 Invariant : nothing is printed where nobody looks: into pipes, logs and tests.
 Never     : no kernel is chosen here; imported before the first kernel is compiled (interpreting.py).
 """
@@ -22,7 +22,7 @@ from typing import Any
 import numba
 from numba.core import event
 
-from tidelog.backends.local.kernels.keeping import keep
+from tidelog.backends.local.kernels.kernel_cache import keep
 from tidelog.beginning import done_aside
 
 _EVENT = "numba:compile"
@@ -81,7 +81,7 @@ def shielded(kernel: Any) -> Any:  # noqa: ANN401 - a dispatcher of Numba's
 
 
 def made(function: Callable[..., Any], options: dict[str, Any]) -> Callable[..., Any]:
-    """The compiled kernel of a function; it compiles when it is first called, or is loaded (keeping.py)."""
+    """The compiled kernel of a function; it compiles when it is first called, or is loaded (kernel_cache.py)."""
     chosen: dict[str, Any] = {"nogil": True, "error_model": "numpy", **options}
     try:
         kernel = numba.njit(**chosen)(function)

@@ -87,10 +87,10 @@ class Catalogue:
 
     @contextmanager
     def beside(self, changed: Set[str], read: Set[str], kept: Set[str]) -> Iterator[None]:
-        """Let another transaction end by itself: what this one has touched is set aside meanwhile.
+        """Set aside what the open transaction has touched, so that another one can run and end.
 
-        Then this one goes on as it was. In the relations that it has touched, and in `kept`, it does not see what has
-        changed, until `straighten`.
+        Then the open one goes on as it was. In the relations that it has touched, and in `kept`, it does not see what
+        the other one changed, until `straighten`.
         """
         used = changed | read
         aside = [relation for relation in self._opened if relation.name in used]

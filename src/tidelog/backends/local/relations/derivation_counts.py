@@ -129,7 +129,7 @@ class Due(NamedTuple):
     """Facts of a relation that have to change their rank."""
 
     least: int
-    """The least round in which one has to."""
+    """The least round that one of the facts has to leave or enter."""
     facts: Array
     events: Array
     """In which round each has to."""

@@ -15,7 +15,7 @@ import numpy as np
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.backends.local.relations import parts, row_table
-from tidelog.backends.local.relations.room import table_size
+from tidelog.backends.local.relations.growth import table_size
 from tidelog.backends.local.relations.steps import COPIED, full, ranges
 
 

@@ -17,8 +17,8 @@ import numpy as np
 from tidelog.backends.local.kernels import hashing
 from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
+from tidelog.backends.local.relations.growth import grown
 from tidelog.backends.local.relations.parts import link_rows
-from tidelog.backends.local.relations.room import grown
 from tidelog.backends.local.relations.steps import full, never, ranges
 
 _LINKED = 1 << 13
@@ -68,7 +68,7 @@ class Index:
     def roomier(self, more: int, rows: Array, pause: Callable[[], None] = never, workers: Workers = ALONE) -> Index:
         """An index with the same content and room for `more` keys and for as many rows as there is space for.
 
-        It is this one if that has the room.
+        If this index has enough room, it is the answer itself.
         """
         needed = self.keys + more
         is_full = needed * 8 > len(self.slots) * 5

@@ -3,7 +3,7 @@
 What      : `Litter` says when most constants of a store are in no fact.
 Idea      : facts have at most as many constants as values, so nobody has to look at rows. Values are counted when there
             are a quarter more constants than the last time, so that an update does not notice.
-Invariant : of the constants at least half are in no fact when it says so, and those are many.
+Invariant : when it says so, at least half of the constants, and at least 131,072, are in no fact.
 Never     : nothing is given up here (backends/choice.py).
 """
 

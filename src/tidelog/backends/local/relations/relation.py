@@ -24,13 +24,13 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ranges as shares
 from tidelog.backends.local.relations import new_rows, parts, relation_kernels, row_table, steps
 from tidelog.backends.local.relations.arrays import Arrays
-from tidelog.backends.local.relations.room import LEAST_ROWS
+from tidelog.backends.local.relations.growth import LEAST_ROWS
 from tidelog.backends.local.relations.steps import joined, never, pieces, ranges
 from tidelog.backends.local.relations.tidying import tidied
 from tidelog.maintenance.versions import TRANSIENT
 from tidelog.planning.views import NO_MARKS, OLD, Mark, View
 
-_KEPT = int(Mark.FORESEEN | Mark.POSITIVE)
+_KEPT = int(Mark.FORESEEN)
 _NEW = int(Mark.NOW | Mark.EXPLICIT)
 _PREVIOUS = int(Mark.OLD | Mark.WAS_EXPLICIT)
 _NOW = int(Mark.NOW)
@@ -165,12 +165,12 @@ class Relation(Arrays):
         return found[:hits]
 
     def place(self, table: Array, marks: Mark) -> None:
-        """Store facts of the last version that were elsewhere; those that are here already stay as they are."""
+        """Store facts of the last version that were elsewhere; facts that are stored here already do not change."""
         with self.latch:
             self.count_alive(len(self.store(table, _ABSENT, marks)))
 
     def count_alive(self, more: int) -> None:
-        """Facts of the last version have come from elsewhere, or were none."""
+        """Add to the number of facts of the last version: some came from elsewhere, or turned out not to be facts."""
         self._counters[relation_kernels.ALIVE] += more
 
     def restrict(self, chosen: Array, view: View, add: Mark = NO_MARKS) -> Array:

@@ -31,7 +31,7 @@ def shards_of(columns: Sequence[Array], shards: int) -> Array:
 
 
 def dealt(columns: Sequence[Array], shards: Array, count: int) -> tuple[list[Array], list[int]]:
-    """The columns in the order of the rows' shards, of which there are a number, and where the rows of each end."""
+    """The columns in the order of the rows' shards, and where each of the `count` shards ends."""
     starts = np.zeros(count + 1, np.int64)
     _count(shards, starts)
     np.cumsum(starts, out=starts)

@@ -17,8 +17,8 @@ from tidelog.backends.local.kernels.compiled import Array
 from tidelog.backends.local.kernels.workers import ALONE, Workers
 from tidelog.backends.local.relations import relation_kernels
 from tidelog.backends.local.relations.full_table import filled
+from tidelog.backends.local.relations.growth import LEAST_ROWS
 from tidelog.backends.local.relations.index import Index
-from tidelog.backends.local.relations.room import LEAST_ROWS
 from tidelog.backends.local.relations.steps import ranges
 
 

@@ -30,13 +30,13 @@ from pyspark.sql import functions as F  # noqa: N812
 from tidelog.backends.spark.bulk import sizes as bulk_sizes
 from tidelog.backends.spark.bulk.placement import Delivery, number_of, shard_of, targets_column
 from tidelog.backends.spark.bulk.plan import BulkPlan, Sizes, plan
+from tidelog.backends.spark.bulk.result_files import Target
+from tidelog.backends.spark.bulk.result_files import Work as WorkOfTasks
+from tidelog.backends.spark.bulk.rules_without_recursion import is_straight
 from tidelog.backends.spark.bulk.shard_files import ShardFiles
 from tidelog.backends.spark.bulk.shard_rules import IdRules, over_ids
 from tidelog.backends.spark.bulk.shard_tasks import Report, Work, read_reports, rule_keys
 from tidelog.backends.spark.bulk.split import in_steps, is_step
-from tidelog.backends.spark.bulk.straight import is_straight
-from tidelog.backends.spark.bulk.target import Target
-from tidelog.backends.spark.bulk.target import Work as WorkOfTasks
 from tidelog.backends.spark.cluster import frames, table_files
 from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.file_store import FileStore
@@ -59,7 +59,8 @@ class BulkOptions:
 
     A relation below the stage with at most `small` facts is given whole to every shard. So are the facts of the stage
     that match one atom's constants, if there are at most `few`. Relations with at least `skew_from` facts are
-    searched for hot keys. Where shards are few, a relation that is in files may be larger (`small_stored`).
+    searched for hot keys. Where shards are few, a relation that is in files may be larger (`small_stored`), unless
+    `small` was made smaller than usual, to save memory.
     """
 
     small: int = 5_000_000
@@ -68,7 +69,7 @@ class BulkOptions:
 
     def small_stored(self, shards: int) -> int:
         """How many facts a relation has at most that a number of shards read whole from its files."""
-        return self.small * max(_COPIES // shards, 1)
+        return self.small * max(_COPIES // shards, 1) if self.small >= BulkOptions.small else self.small
 
     @staticmethod
     def of(spark: SparkSession) -> BulkOptions:
@@ -202,7 +203,8 @@ class _Run:
             for tag, delivery in enumerate(planned.deliveries)
             if delivery.source in stored and (found := _read_by(delivery, stored[delivery.source], shards)) is not None
         }
-        constants = _about_all([count for name in stored if name in inputs for count in stored[name].distinct])
+        most = {name: _most_in_a_shard(planned, name, stored[name].rows, shards) for name in stored if name in inputs}
+        constants = _about_all([min(count, most[name]) for name in most for count in stored[name].distinct])
         run = uuid.uuid4().hex
         self._work = Work(planned, shards, width, run, 0, payload, read, delivered, files, limits, constants)
         self._schema = ", ".join(["tag int", *(f"{name} long" for name in self._work.columns)])
@@ -352,6 +354,13 @@ def _about_all(distinct: Sequence[int]) -> int:
     """About how many constants columns have together: all of the largest, half of the next: they often share some."""
     first, second, *_ = sorted([*distinct, 0, 0], reverse=True)
     return first + second // 2
+
+
+def _most_in_a_shard(planned: BulkPlan, name: str, rows: int, shards: int) -> int:
+    """About how many facts of a relation a shard gets at most."""
+    ways = [delivery for delivery in planned.deliveries if delivery.source == name]
+    is_everywhere = name in planned.whole or any(delivery.is_everywhere for delivery in ways)
+    return rows if is_everywhere else min(rows, -(-rows * len(ways) // shards))
 
 
 def _addresses(order: Order) -> tuple[str, ...]:

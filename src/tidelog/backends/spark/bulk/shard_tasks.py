@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from tidelog.backends.spark.bulk import straight
+from tidelog.backends.spark.bulk import rules_without_recursion
 from tidelog.backends.spark.bulk.placement import Delivery, targets
 from tidelog.backends.spark.bulk.plan import BulkPlan
 from tidelog.backends.spark.bulk.shard import Outcome, Shard, ValuesNeeded
@@ -105,7 +105,7 @@ class Work:
         try:
             received, facts = self._gathered(number, batches)
             for rule in self.plan.stage.rules:
-                for found in straight.heads(rule, facts, is_numeric=self.plan.is_numeric):
+                for found in rules_without_recursion.heads(rule, facts, is_numeric=self.plan.is_numeric):
                     budget.ask_time()
                     counted[rule.key] += len(found)
                     yield from self._rows(tags[rule.head.relation], found)

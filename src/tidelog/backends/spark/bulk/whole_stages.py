@@ -27,7 +27,7 @@ from tidelog.backends.spark.large.large_relations import LargeRelations
 from tidelog.backends.spark.large.rounds import Fixpoint
 from tidelog.backends.spark.large.working import Working
 from tidelog.backends.spark.values.constants import Constants
-from tidelog.language.terms import Atom, Call, Comparison, Constant, Negation, Term, Value
+from tidelog.language.terms import Atom, Negation, Value, constants
 from tidelog.limits import Limits
 from tidelog.maintenance.bulk import TooLargeError
 from tidelog.planning.lowered import LoweredRule, Stage
@@ -162,16 +162,5 @@ def _atoms(rule: LoweredRule) -> Iterator[Atom]:
 
 def _constants(rule: LoweredRule) -> Iterator[Value]:
     """The constants that a rule names; facts derived from it may hold them."""
-    waiting: list[Term] = list(rule.head.terms)
-    for literal in rule.body:
-        match literal:
-            case Atom(_, terms) | Negation(Atom(_, terms)):
-                waiting += terms
-            case Comparison(_, left, right):
-                waiting += (left, right)
-    while waiting:
-        match waiting.pop():
-            case Constant(value):
-                yield value
-            case Call(_, arguments):
-                waiting += arguments
+    for part in (rule.head, *rule.body):
+        yield from (constant.value for constant in constants(part))

@@ -2,7 +2,8 @@
 
 What      : `answer_to` lets a store, its local store and its jobs ask one budget from now on.
 Idea      : the same questions wherever work is done: seconds, facts and bytes, and whether the driver is full.
-Invariant : a full driver is for strategies to hear, which are given up; where facts arrive nobody is told of it.
+Invariant : TooLargeError for a full driver is raised while a strategy works, and ends its attempt; it is not raised
+            while facts are stored.
 Never     : no facts.
 """
 

@@ -51,7 +51,7 @@ class Capacity:
 
     @property
     def portion(self) -> int:
-        """How many facts of a large deletion the driver follows at once (backends/spark/portions.py)."""
+        """How many facts of a large deletion the driver follows at once (backends/spark/large_deletions.py)."""
         return max(self.change // 8, 1)
 
     @staticmethod

@@ -4,7 +4,7 @@ What      : one job for any number of look-ups: facts of any relations with give
 Idea      : filter the large relation by the small set of keys, never the other way round: looking up 100 facts among
             5 million took 250 ms this way and 1,940 ms as an anti-join of the 100. A few keys are literals in a filter:
             one pass answers all look-ups of a relation. Many keys are broadcast and semi-joined.
-Invariant : the answer holds every fact with a wanted key; it may hold others, which are true facts too.
+Invariant : the answer holds every fact with a wanted key; it may hold facts of the relation with other keys, too.
 Never     : no marks, no local numbers.
 """
 

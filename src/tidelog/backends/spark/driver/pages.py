@@ -65,7 +65,7 @@ class Pages:
 
 
 def lacking(rows: Array, known: Array) -> Array:
-    """The distinct rows of numbers that are not among others, which are some of them."""
+    """The distinct rows that are not in `known`; all of `known` are among the rows."""
     registry = Relation("", rows.shape[1])
     registry.store(np.ascontiguousarray(rows), _UNKNOWN, Mark.NOW)
     is_left = np.ones(registry.count, np.bool_)
@@ -75,7 +75,7 @@ def lacking(rows: Array, known: Array) -> Array:
 
 
 def are_among(rows: Array, known: Array) -> Array:
-    """Which rows of numbers, none of which is negative, are among others, of which there is at least one."""
+    """For each row whether it is in `known`. No number is negative, and `known` is not empty."""
     if rows.shape[1] == 1:  # numbers of a dictionary: dense
         is_known = np.zeros(max(int(rows.max(initial=0)), int(known.max(initial=0))) + 1, np.bool_)
         is_known[known[:, 0]] = True

@@ -24,7 +24,7 @@ from tidelog.backends.spark.files.sorted_rows import size_of, writer
 from tidelog.backends.spark.large.overlay import Level, Overlay
 
 _LEAST, _SHARE = 20_000, 10
-"""This number of changes since the last file, and a tenth of those in it, are worth another one."""
+"""A new file is written when more than 20,000 facts changed since the last, and more than a tenth of what it holds."""
 
 
 def is_due(overlay: Overlay, before: Segments | None) -> bool:

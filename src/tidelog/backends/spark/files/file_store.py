@@ -4,7 +4,7 @@ What      : `FileStore` has relations written by executors, looks up facts in th
             a look-up needs one that is not there.
 Idea      : files serve both sides. Bulk work reads them with Spark; a small update reads the row groups that it touches
             with Arrow, without a job. Spark holds no blocks for relations, so nothing is lost with an executor.
-Invariant : an answer is exact for the files; what changed since they were written is the caller's business (cold.py).
+Invariant : an answer is exact for the files; large/cold.py knows what has changed since they were written.
 Never     : no marks, no rules.
 """
 

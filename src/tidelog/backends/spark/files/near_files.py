@@ -3,32 +3,37 @@
 What      : `near_files` says of which files and columns a DataFrame consists, if it is nothing else;
             `NearFiles.parcels` has tasks read them.
 Idea      : facts that Spark reads are columns in the file, rows in Java, and columns again for our tasks: a microsecond
-            of processor time a fact, a fifth of a load. A task that opens the file itself has the columns at once.
+            of processor time a fact, a fifth of a load. A task that opens the file itself has the columns at once, of
+            all the row groups that it reads of one file.
 Invariant : the facts are those that Spark would give: the files that it has listed, columns by exact name, of the very
-            types that it has for them, and of bytes that agree with the checksums beside them. Whatever is not plain
-            (a filter, a computed column, folders that are columns, cached rows, other types, a footer that cannot be
-            read) is left to Spark.
+            types that it has for them. What is read, footers included, agrees with the checksums beside the files
+            (hadoop_checksums.py), and with those of pages where Spark is told to compare them. Whatever is not plain (a
+            filter, a computed column, folders that are columns, cached rows, other types, a codec that Arrow lacks, a
+            footer that cannot be read, files for which Spark compares no checksums) is left to Spark.
 Never     : no file but those of a session whose tasks run on the driver's machine and end with it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from py4j.java_gateway import JavaObject  # type: ignore[import-untyped]
+from py4j.java_gateway import JavaObject, is_instance_of  # type: ignore[import-untyped]
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as T  # noqa: N812
 
 from tidelog.backends.spark.cluster import table_files
-from tidelog.backends.spark.files.hadoop_checksums import verify
+from tidelog.backends.spark.cluster.failures import DAMAGED
+from tidelog.backends.spark.files.hadoop_checksums import CheckedFile
 from tidelog.backends.spark.files.parcels import PARCEL, Batches
+from tidelog.errors import PipelineError
 
 _TYPES: Mapping[T.DataType, tuple[pa.DataType, ...]] = {
     T.StringType(): (pa.string(), pa.large_string()),
@@ -49,21 +54,25 @@ _FORGIVING = (
     "spark.sql.parquet.fieldId.read.enabled",
 )
 """Settings with which Spark reads otherwise."""
+_SYSTEMS = "org.apache.hadoop.fs"
+_VERIFY_PAGES = "parquet.page.verify-checksum.enabled"
+"""Whether Spark compares the checksums of pages: those that Parquet has within files."""
 _MOST_FILES = 1000
 """Up to this number of files, footers are looked at before the job: half a second."""
+_TAIL = 8
+"""A file ends with the length of its footer and four letters."""
 _ROWS, _BYTES = 1 << 13, 128 << 20
 """Rows that are read at once, however long their texts are, and bytes that are worth a task."""
 
 
 class Piece(NamedTuple):
-    """A row group of a file, and the bytes that end with it; those of the first begin with the file, those of the last
-    end with it.
-    """
+    """Row groups of a file that follow each other, from the first to the one before `stop`."""
 
     path: str
-    group: int
-    start: int
+    first: int
     stop: int
+    weight: int
+    """The bytes of the columns that are read."""
     size: int
     """The bytes of the whole file."""
 
@@ -74,6 +83,7 @@ class NearFiles:
 
     columns: tuple[str, ...]
     tasks: tuple[tuple[Piece, ...], ...]
+    are_pages_verified: bool = False
 
     def parcels(self, frame: DataFrame, pack: Callable[[Batches], Batches]) -> DataFrame:
         """What an Arrow task makes of the facts; `frame` tells the session."""
@@ -96,12 +106,57 @@ class _Read:
         names = [f"v{at}" for at in range(len(self.files.columns))]
         for number in (number for batch in batches for number in batch.column(0).to_pylist()):
             for piece in self.files.tasks[number]:
-                verify(piece.path, piece.start, piece.stop, piece.size)
-                wanted = list(dict.fromkeys(self.files.columns))
-                with pq.ParquetFile(piece.path, buffer_size=1 << 20, page_checksum_verification=True) as file:
-                    for rows in file.iter_batches(_ROWS, [piece.group], wanted, use_threads=False):
-                        found = [_as_spark_has_it(rows.column(name)) for name in self.files.columns]
-                        yield pa.RecordBatch.from_arrays(found, names)
+                for rows in self._read(piece):
+                    found = [_as_spark_has_it(rows.column(name)) for name in self.files.columns]
+                    yield pa.RecordBatch.from_arrays(found, names)
+
+    def _read(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+        """The rows of a piece; what goes wrong says which file it is."""
+        wanted, groups = list(dict.fromkeys(self.files.columns)), list(range(piece.first, piece.stop))
+        is_verified = self.files.are_pages_verified
+        try:
+            with _opened(CheckedFile(piece.path, piece.size), is_verified) as file:
+                yield from file.iter_batches(_ROWS, groups, wanted, use_threads=False)
+        except (OSError, pa.ArrowException) as error:
+            reason = str(error).partition("\n")[0] or type(error).__name__
+            said = reason if piece.path in reason else f"{piece.path} cannot be read: {reason}"
+            raise PipelineError.of(
+                "E702",
+                f"a Spark job failed: {said}",
+                remedy=DAMAGED,
+            ) from error
+
+
+@contextmanager
+def _opened(source: CheckedFile, are_pages_verified: bool = False) -> Iterator[pq.ParquetFile]:
+    """A file of which Arrow reads what is wanted: neither what is between the columns nor what is before the footer."""
+    with (
+        source,
+        pq.ParquetFile(
+            source,
+            metadata=_footer(source),
+            buffer_size=1 << 20,
+            pre_buffer=False,
+            page_checksum_verification=are_pages_verified,
+        ) as file,
+    ):
+        yield file
+
+
+def _footer(source: CheckedFile) -> pq.FileMetaData:
+    """What a file says about itself; an OSError if a part of it is encrypted.
+
+    Arrow ends the process of who looks at an encrypted column without its key. Such a footer is encrypted, and says so,
+    or is signed, and the signature is no part of what it says.
+    """
+    source.seek(max(source.size - _TAIL, 0))
+    end = source.read(_TAIL)
+    length = int.from_bytes(end[:4], "little")
+    source.seek(max(source.size - _TAIL - length, 0))
+    said = pq.read_metadata(pa.BufferReader(b"PAR1" + source.read(length) + end))
+    if said.serialized_size != length:
+        raise OSError("the file is encrypted")
+    return said
 
 
 def near_files(frame: DataFrame, tasks: int) -> NearFiles | None:
@@ -110,6 +165,10 @@ def near_files(frame: DataFrame, tasks: int) -> NearFiles | None:
     if table_files.loses_executors(spark) or any(spark.conf.get(name, "false") != "false" for name in _FORGIVING):
         return None
     try:
+        conf = spark._jsparkSession.sessionState().newHadoopConf()
+        if not _compares_checksums(spark, conf):
+            return None
+        are_pages_verified = bool(conf.getBoolean(_VERIFY_PAGES, False))
         anew = frame.select("*")  # what is kept is asked when a plan is first looked at, and this one is new
         columns = _plain_columns(anew)
         paths = [_path(address) for address in anew.inputFiles()] if columns else []
@@ -120,7 +179,20 @@ def near_files(frame: DataFrame, tasks: int) -> NearFiles | None:
     except (Py4JError, OSError, ValueError, pa.ArrowException):  # a name that is not UTF-8 is a ValueError
         return None
     pieces = [piece for some in found for piece in some or ()]
-    return NearFiles(tuple(columns), _divided(pieces, tasks)) if pieces and None not in found else None
+    if not pieces or None in found:
+        return None
+    return NearFiles(tuple(columns), _divided(pieces, tasks), are_pages_verified)
+
+
+def _compares_checksums(spark: SparkSession, conf: JavaObject) -> bool:
+    """Whether Spark compares what it reads on this machine with checksums; another file system may be chosen."""
+    gateway = spark.sparkContext._gateway
+    found = gateway.jvm.org.apache.hadoop.fs.Path("file:/").getFileSystem(conf)  # type: ignore[union-attr]
+    while not is_instance_of(gateway, found, f"{_SYSTEMS}.ChecksumFileSystem"):
+        if not is_instance_of(gateway, found, f"{_SYSTEMS}.FilterFileSystem"):
+            return False
+        found = found.getRawFileSystem()  # as Hive's, which hands on to another one
+    return True
 
 
 def _plain_columns(frame: DataFrame) -> list[str] | None:
@@ -176,39 +248,49 @@ def _path(address: str) -> str | None:
 
 
 def _pieces(path: str, wanted: Mapping[str, T.DataType]) -> list[Piece] | None:
-    """The row groups of a file; None if its columns are not the ones that are wanted."""
-    with pq.ParquetFile(path) as file:
+    """The row groups of a file; None if its columns are not the ones that are wanted, or Arrow cannot decode them."""
+    source = CheckedFile(path)
+    with _opened(source) as file:
         there = {field.name: field.type for field in file.schema_arrow}
         if len({name.lower() for name in there}) < len(file.schema_arrow):
             return None
         for name, kind in wanted.items():
             if "." in name or name not in there or there[name] not in _TYPES.get(kind, ()):
                 return None
-        size, said = Path(path).stat().st_size, file.metadata
-        starts = [_start(said.row_group(group)) for group in range(said.num_row_groups)]
-    bounds = [0, *starts[1:], size]
-    if bounds != sorted(bounds):
-        return None
-    return [Piece(path, group, bounds[group], bounds[group + 1], size) for group in range(len(starts))]
+        places = [at for at in range(len(file.schema.names)) if file.schema.column(at).path in wanted]
+        said, found = file.metadata, []
+        for number in range(said.num_row_groups):
+            group = said.row_group(number)
+            columns = [group.column(at) for at in places]
+            if not all(_is_decoded(column.compression) for column in columns):
+                return None
+            weight = sum(int(column.total_compressed_size) for column in columns)
+            found.append(Piece(path, number, number + 1, weight, source.size))
+    return found
 
 
-def _start(group: pq.RowGroupMetaData) -> int:
-    """Where the first page of a row group begins."""
-    columns = [group.column(at) for at in range(group.num_columns)]
-    pages = [(int(one.data_page_offset), int(one.dictionary_page_offset or 0)) for one in columns]
-    return min(dictionary or data for data, dictionary in pages)
+@cache
+def _is_decoded(codec: str) -> bool:
+    """Whether Arrow knows a codec of Parquet, by the name that it gives to it."""
+    try:
+        return codec == "UNCOMPRESSED" or bool(pa.Codec.is_available(codec.lower()))
+    except ValueError:
+        return False
 
 
 def _divided(pieces: Sequence[Piece], tasks: int) -> tuple[tuple[Piece, ...], ...]:
-    """Row groups in turn for tasks of about the same number of bytes."""
-    total = sum(piece.stop - piece.start for piece in pieces)
+    """Row groups in turn for tasks of about the same number of bytes; those of one file and one task are one piece."""
+    total = sum(piece.weight for piece in pieces)
     count = min(len(pieces), max(tasks, -(-total // _BYTES)))
     found: list[list[Piece]] = [[] for _ in range(count)]
     before = 0
     for piece in pieces:
-        size = piece.stop - piece.start
-        found[min(count * (2 * before + size) // max(2 * total, 1), count - 1)].append(piece)
-        before += size
+        own = found[min(count * (2 * before + piece.weight) // max(2 * total, 1), count - 1)]
+        before += piece.weight
+        if own and own[-1].path == piece.path and own[-1].stop == piece.first:
+            own[-1] = own[-1]._replace(stop=piece.stop, weight=own[-1].weight + piece.weight)
+        else:
+            own.append(piece)
     return tuple(tuple(some) for some in found if some)
 
 

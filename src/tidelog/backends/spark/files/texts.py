@@ -73,7 +73,7 @@ class TextFiles:
         return self._jobs.spark.read.schema("id long, text string").parquet(*addresses)
 
     def find(self, ids: Ids) -> pa.Table:
-        """The texts of these ids, those that there are."""
+        """The texts of these ids, without ids that have no text in the files."""
         return found_in(self._store.reader, self.generations, ids)
 
     def add(self, texts: DataFrame) -> list[str]:

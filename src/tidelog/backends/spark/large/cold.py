@@ -29,9 +29,14 @@ from tidelog.backends.spark.large.overlay import DERIVED, EXPLICIT, GONE, NOTHIN
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.ids import Ids
 
-_MOST_OVERLAID = 4_000_000
-"""How many changed facts of a relation wait on the driver at most: 25 to 33 bytes each. With a quarter of it, one per
-cent of 20 million explicit facts had files rewritten by every change."""
+_MOST_HELD = 200 << 20
+"""Bytes that the changed facts of a relation take on the driver at most, in orders by all columns: four million of
+three columns. With a quarter of it, one per cent of 20 million explicit facts had files rewritten by every change.
+While all of them are gone through, as for a save, there is another copy without orders."""
+_BROADCAST = 32 << 20
+"""Bytes of ids of which Spark makes a hash table for every task: in Java some four times as many, twice while it is
+made. Above, both sides are exchanged and sorted, which takes no more memory however many they are. A driver with a
+gigabyte could not build the table of four million facts of five columns."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +89,10 @@ class ColdRelation:
     def _untouched(self, jobs: Jobs, base: DataFrame) -> DataFrame:
         if not self.overlay:
             return base
-        touched = frames.of_ids(jobs.spark, self.overlay.all.rows)
-        return base.join(F.broadcast(touched), self.columns, "left_anti")
+        rows = self.overlay.all.rows
+        touched = frames.of_ids(jobs.spark, rows)
+        small = F.broadcast(touched) if rows.nbytes <= _BROADCAST else touched.hint("merge")
+        return base.join(small, self.columns, "left_anti")
 
     @property
     def _overlaid(self) -> tuple[Ids, Array]:
@@ -118,7 +125,8 @@ class ColdRelation:
         The driver rewrites up to `most_here` facts in a moment; a job takes seconds, and waits for more changes.
         """
         share = 20 if self.based <= most_here else 8
-        return len(self.overlay) > max(least, min(self.based // share, _MOST_OVERLAID))
+        most = _MOST_HELD // (16 * self.width + 1)  # a long and a place by column, and a state
+        return len(self.overlay) > max(least, min(self.based // share, most))
 
     def compacted(self, jobs: Jobs, store: FileStore | None) -> ColdRelation:
         """The same facts without an overlay; columns are counted anew only when there are twice as many facts."""

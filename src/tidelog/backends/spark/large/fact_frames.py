@@ -29,6 +29,7 @@ from tidelog.backends.spark.large.overlay import EXPLICIT, GONE
 from tidelog.backends.spark.values import ids
 from tidelog.backends.spark.values.constants import Constants
 from tidelog.backends.spark.values.decoding import decoded
+from tidelog.changes.change import FactTable
 from tidelog.errors import UpdateError
 from tidelog.language.rdf_terms import RdfTerm
 from tidelog.language.terms import Atom, Constant, Value, Variable
@@ -57,11 +58,8 @@ class FewFacts(LocalTable):
         return decoded(frame, self.constants.frame, tags, columns or frames.names(rows.shape[1]))
 
 
-class ManyFacts:
+class ManyFacts(FactTable):
     """Facts in a DataFrame of ids; `owner` keeps its blocks and files for as long as the table lives."""
-
-    is_far = True
-    """They are not in this process (state/journal.py)."""
 
     def __init__(
         self, frame: Callable[[], DataFrame], size: int, arity: int, jobs: Jobs, constants: Constants, owner: object
@@ -69,6 +67,11 @@ class ManyFacts:
         """`frame` is asked for when it is needed."""
         self._made, self._size, self._arity, self._owner = frame, size, arity, owner
         self.jobs, self.constants = jobs.aside(), constants
+
+    @property
+    def is_far(self) -> bool:
+        """They are on Spark."""
+        return True
 
     def __len__(self) -> int:
         return self._size

@@ -24,7 +24,7 @@ from tidelog.backends.spark.large.committed import Committed
 from tidelog.backends.spark.large.working import Selection, Working
 from tidelog.planning.views import ANY, DELETED, INSERTED, NO_MARKS, NOW, Mark
 
-_REPLACED = Mark(0xFFFF) & ~(Mark.TOUCHED | Mark.FORESEEN | Mark.POSITIVE)
+_REPLACED = Mark(0xFFFF) & ~(Mark.TOUCHED | Mark.FORESEEN)
 """The marks of a fact on the driver that those of its working frame replace."""
 
 

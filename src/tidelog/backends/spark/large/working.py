@@ -1,8 +1,8 @@
 """A relation while a large change goes through it.
 
 What      : all facts of one relation with their marks; sets of facts are bits beside. As long as all explicit facts of
-            its files are alike, and all others, marks and bits are numbers (classes.py). When facts join that are not
-            alike they become columns of a DataFrame.
+            its files are alike, and all others, marks and bits are numbers (marks_by_class.py). When facts join that
+            are not alike they become columns of a DataFrame.
 Idea      : with marks and sets as numbers or columns, giving marks and restricting sets cost nothing until somebody
             counts; only facts that come from outside need an exchange, and the facts of an empty relation not even
             that: the files that they come in (files/receiving.py) are those that are committed.
@@ -26,8 +26,8 @@ from tidelog.backends.spark.cluster.jobs import Jobs
 from tidelog.backends.spark.files.reading import Reader
 from tidelog.backends.spark.files.segments import Segments
 from tidelog.backends.spark.files.writing import read
-from tidelog.backends.spark.large.classes import Classes, Test, in_set, in_view, is_changed
 from tidelog.backends.spark.large.cold import ColdRelation, of_files
+from tidelog.backends.spark.large.marks_by_class import Classes, Test, in_set, in_view, is_changed
 from tidelog.errors import LawError
 from tidelog.planning.views import ANY, DELETED, INSERTED, NOW, Mark, View
 
@@ -338,7 +338,7 @@ def _marks(marks: Mark) -> int:
 
 
 def _is_changed() -> Column:
-    """Whether a fact came, went, or became or ceased to be explicit: each mark of the old version is one lower."""
+    """Whether OLD differs from NOW, or WAS_EXPLICIT from EXPLICIT; shifted by one bit, the new marks lie on the old."""
     marks, old = F.col("marks"), F.lit(int(Mark.OLD | Mark.WAS_EXPLICIT))
     return marks.bitwiseAND(old) != F.shiftright(marks, 1).bitwiseAND(old)
 

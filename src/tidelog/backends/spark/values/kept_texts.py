@@ -43,7 +43,7 @@ class KeptTexts:
         return self._stored
 
     def find(self, ids: Ids) -> pa.Table:
-        """The texts of these ids, those that there are: one job."""
+        """The texts of these ids, without ids that have no text here: one job."""
         wanted = frames.of_ids(self._jobs.spark, ids.reshape(-1, 1)).withColumnRenamed("c0", "id")
         return self._jobs.run(lambda: self.frame().join(F.broadcast(wanted), "id", "left_semi").toArrow())
 

@@ -14,7 +14,7 @@ from tidelog.changes.fact_sources import column_name
 from tidelog.errors import Problem, UpdateError
 
 NO_NUMBER, NO_TEXT, NEGATIVE, MISSING = -1, -5, -9, -13
-"""Stand for a float, a string and an unsigned number that are none, and for no value."""
+"""Stand for a float, a string and an unsigned number that are no constants, and for no value."""
 
 REFUSALS = {
     MISSING: ("E302", "has missing values", "leave these facts out, or use a constant for unknown"),

@@ -3,7 +3,7 @@
 What      : `note_returns` writes what a plan says about it (`Plan.returns`) into the program for the join machine.
 Idea      : a rule such as `big(g) :- in(x, g), in(y, g), x != y.` needs one y for every x, not all of them; and one
             such as `q(x) :- i(x), e(_).` needs one fact of e in all.
-Invariant : the heads are the same; who counts instances, or follows them, asks the machine for every match.
+Invariant : the heads are the same; calls that count or follow instances ask the machine for every match.
 Never     : a plan with arithmetic between its joins.
 """
 

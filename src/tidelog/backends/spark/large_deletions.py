@@ -2,12 +2,12 @@
 
 What      : `Portions` cuts the facts that go into portions that the driver follows, one after the other, and puts
             together what they did. `many_facts` says for which facts that is worth it.
-Idea      : what a fact takes away with it has to be on the driver meanwhile, at more than a hundred bytes for each. A
+Idea      : the facts that a deleted fact takes with it have to be on the driver, more than a hundred bytes for each. A
             portion is maintained as if the ones before it were a version, and forgotten before the next: the driver
             holds what one portion touches, however many there are. Versions cost nothing, because relations are
             immutable: a transaction that is undone works on those of the last version again, and readers see no other.
-            Following takes what the change takes, and deriving anew what all facts take, so a deletion that turns out
-            to take most facts away is given up.
+            Following a deletion costs as much as what it changes, deriving anew as much as all facts. So portions are
+            given up when a deletion turns out to take most facts away.
 Invariant : what came and what went is the difference between the first version and the last one, each fact once.
 Never     : no rules and no stages; no facts without files.
 """

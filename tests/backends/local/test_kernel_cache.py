@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tidelog.backends.local.kernels import compiling, keeping
+from tidelog.backends.local.kernels import compiling, kernel_cache
 
 
 def _quadrupled(number: int) -> int:
@@ -21,9 +21,9 @@ _quadrupled.__module__ = "tidelog.planted"  # only kernels of ours are compiled 
 @pytest.fixture
 def way(monkeypatch, tmp_path):
     """What this process does with kernels that were compiled ahead; as before afterwards."""
-    monkeypatch.setattr(keeping._Way, "folder", tmp_path)
-    monkeypatch.setattr(keeping._Way, "is_written", False)
-    return keeping._Way
+    monkeypatch.setattr(kernel_cache._Way, "folder", tmp_path)
+    monkeypatch.setattr(kernel_cache._Way, "is_written", False)
+    return kernel_cache._Way
 
 
 def made(**options):
@@ -35,24 +35,24 @@ def made(**options):
 def test_a_kernel_is_loaded_from_the_folder_without_a_place_of_its_own(way, tmp_path, monkeypatch):
     """As in an image, where users may write nowhere: compiled once into the folder, then only read."""
     way.is_written = True
-    monkeypatch.setattr(keeping, "_PLAIN", _here())  # this process has compiled for its own processor before
+    monkeypatch.setattr(kernel_cache, "_PLAIN", _here())  # this process has compiled for its own processor before
     assert sum(made().cache_misses.values()) == 1
     assert {path.suffix for path in tmp_path.iterdir()} == {".nbi", ".nbc"}
     way.is_written = False
     before = {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()}
     assert sum(made().cache_misses.values()) == 0
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == before
-    monkeypatch.setattr(keeping, "_sources", lambda: b"another version")
+    monkeypatch.setattr(kernel_cache, "_sources", lambda: b"another version")
     assert sum(made().cache_misses.values()) == 1
 
 
 def test_plain_warming_leaves_the_folder_alone(way, tmp_path, monkeypatch):
     """What is compiled for this processor is not kept from compiling by what was compiled for all."""
     way.is_written = True
-    monkeypatch.setattr(keeping, "_PLAIN", _here())
+    monkeypatch.setattr(kernel_cache, "_PLAIN", _here())
     made()
     way.is_written = False
-    keeping.leave_ahead_alone()
+    kernel_cache.leave_ahead_alone()
     assert sum(made().cache_misses.values()) == 1
 
 
@@ -83,7 +83,7 @@ def test_a_folder_that_cannot_be_written_is_refused(tmp_path):
 def test_a_large_input_compiles_nothing_where_kernels_came_along(tmp_path):
     """The whole way: compiled ahead, brought along, loaded by an installation that may write nowhere."""
     package, home = tmp_path / "package", tmp_path / "home"
-    source = Path(keeping.__file__).parents[4]
+    source = Path(kernel_cache.__file__).parents[4]
     shutil.copytree(source / "tidelog", package / "tidelog", ignore=shutil.ignore_patterns("__pycache__", "ahead"))
     known = {**os.environ, "PYTHONPATH": str(package), "NUMBA_CACHE_DIR": str(home)}
     known.pop("TIDELOG_KERNELS", None)

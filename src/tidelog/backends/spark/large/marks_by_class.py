@@ -66,6 +66,9 @@ def in_set(bit: int) -> Test:
 
 
 def is_changed(marks: int, _: int) -> bool:
-    """Whether a fact came, went, or became or ceased to be explicit: each mark of the old version is one lower."""
+    """Whether OLD differs from NOW, or WAS_EXPLICIT from EXPLICIT.
+
+    Shifted right by one bit, the new marks lie on the old ones.
+    """
     old = int(Mark.OLD | Mark.WAS_EXPLICIT)
     return marks & old != marks >> 1 & old

@@ -41,7 +41,7 @@ class AtAGlance:
 
     @property
     def without_value(self) -> dict[str, WithoutValue]:
-        """Rule -> the instances of the present version that are none because their arithmetic has no value."""
+        """Rule -> its matches in the present version that derive nothing because a value is missing."""
         engine: Any = self
         told: dict[str, WithoutValue] = engine._missing.told(engine._book.schedule)
         return told

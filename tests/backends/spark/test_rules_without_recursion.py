@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from tidelog.backends.spark.bulk import straight
+from tidelog.backends.spark.bulk import rules_without_recursion
+from tidelog.backends.spark.bulk.rules_without_recursion import heads, is_straight
 from tidelog.backends.spark.bulk.shard_rules import over_ids
-from tidelog.backends.spark.bulk.straight import heads, is_straight
 from tidelog.backends.spark.values import ids
 from tidelog.language.parser import parse
 from tidelog.language.terms import Atom, Comparison, Constant, Variable
@@ -63,14 +63,14 @@ def test_heads_are_those_of_all_combinations(text: str, seed: int) -> None:
 @pytest.mark.parametrize("text", STRAIGHT)
 def test_a_portion_of_any_size_gives_the_same(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Facts and matches are cut into portions wherever it may be, in the middle of a key, too."""
-    monkeypatch.setattr(straight, "_PORTION", 2)
+    monkeypatch.setattr(rules_without_recursion, "_PORTION", 2)
     for seed in range(3):
         test_heads_are_those_of_all_combinations(text, seed)
 
 
 def test_a_hub_does_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand facts join with a thousand through one constant: a million heads come a few thousand at a time."""
-    monkeypatch.setattr(straight, "_PORTION", 1 << 12)
+    monkeypatch.setattr(rules_without_recursion, "_PORTION", 1 << 12)
     rules = over_ids(_stage("h(x, z) :- p(x, y), q(y, z)."))
     assert rules is not None
     number = np.arange(1_000, dtype=np.int64) << 2 | ids.INTEGER

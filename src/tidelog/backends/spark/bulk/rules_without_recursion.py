@@ -74,7 +74,7 @@ def _is_straight(rule: LoweredRule, own: frozenset[str]) -> bool:
 
 
 def _in_turn(atoms: Sequence[Atom]) -> list[Atom]:
-    """The atoms in an order in which each shares a variable with those before it; without those that never do."""
+    """The atoms in an order in which each shares a variable with one before it; atoms that cannot are left out."""
     ordered, waiting = list(atoms[:1]), list(atoms[1:])
     while waiting:
         bound = {variable for atom in ordered for variable in variables(atom)}

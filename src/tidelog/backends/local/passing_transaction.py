@@ -10,7 +10,7 @@ Idea      : an urgent update need not wait for what runs. Facts of relations tha
 Invariant : what the open transaction has marked, stored and counted is as before. Plans that it is in the middle of are
             not run by the other one, which makes its own. No row moves.
 Never     : no relation that the open transaction is storing facts in at this very moment, no counts and no ledgers that
-            both would change; who asks has looked.
+            both would change; the caller has checked.
 """
 
 from __future__ import annotations
