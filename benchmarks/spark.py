@@ -1,8 +1,8 @@
 """The Spark backend beside other ways of doing the same: `make bench-spark`.
 
 What      : all contenders of spark_cases.py on closure, LUBM-like data of growing size and rule set 2; recursive SQL;
-            the stream of spark_stream.py; a bill of materials at size (spark_size.py); bulk work on one core, two cores
-            and two executors. A table on stdout, `results/spark.json` and `results/spark.svg`.
+            the stream of spark_stream.py; bills of materials of some sizes (spark_size.py); bulk work on one core, two
+            cores and two executors. A table on stdout, `results/spark.json` and `results/spark.svg`.
 Idea      : a part is a process of its own with a session of its own; within a part everything is measured side by
             side.
 Invariant : results are written after every part, so that a run that is stopped leaves what it has measured.
@@ -67,11 +67,18 @@ def part(name: str, cases: list[str]) -> object:
     return updates() if name == "stream" else cores(MASTERS[name])
 
 
+def _printed(command: list[str]) -> Any:
+    """The last line that another process prints, as JSON."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 def main() -> None:
     """Run all parts, or those named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=PARTS)
     parser.add_argument("--cases", nargs="*", default=list(CASES))
+    parser.add_argument("--sizes", nargs="*", default=["1000000", "5000000"], help="of the part `size`")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--part", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -84,9 +91,10 @@ def main() -> None:
         say(f"--- {name}")
         command = [sys.executable, "-m", "benchmarks.spark", "--part", name, "--cases", *options.cases]
         if name == "size":
-            command = [sys.executable, "-m", "benchmarks.spark_size", "1000000"]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-        found[name] = json.loads(done.stdout.splitlines()[-1])
+            for size in options.sizes:
+                found[name] = _printed([sys.executable, "-m", "benchmarks.spark_size", size])
+        else:
+            found[name] = _printed(command)
         found["load"] = {**found.get("load", {}), name: round(os.getloadavg()[1], 1)}
         options.out.write_text(json.dumps(found, indent=1) + "\n")
     print("\n".join(lines(found)))

@@ -5,8 +5,8 @@ What      : `python -m benchmarks.spark_size 1000000` loads that many parts and 
             the state again in other processes, one of which is killed. For each step: seconds, processor seconds of all
             processes, Spark's jobs, and the most memory that the Python driver has held. The load also runs with one
             core, and on the local backend with one thread. Every process that loads has loaded a few facts before,
-            except one: the first load of a session.
-Idea      : the table of sizes in docs/scaling.md, as one command; `make bench-spark` runs it with a million.
+            except one: the first load of a session. The figures go to results/spark_size.json.
+Idea      : the table of sizes in docs/scaling.md, as one command; `make bench-spark` runs it with one million and five.
 Invariant : the same size gives the same facts and updates. Nothing is asserted: a shared machine proves no time.
 """
 
@@ -40,6 +40,7 @@ RULES = """
     priced(x, y, p) :- has(x, y), price(y, p).
     dear(x, y) :- priced(x, y, p), p > 900.
 """
+RESULTS = Path(__file__).parent / "results" / "spark_size.json"
 UPDATES, MORE = 100, 1000
 """Updates of a process that has opened the state, and of the one that has loaded it."""
 FEW = 10_000
@@ -75,6 +76,8 @@ def main() -> None:
         rows["the first load of a session"] = _in_another_process(explicit, data, "first")
         rows["local backend"] = _in_another_process(explicit, data, "local")
     say(table(rows))
+    known: dict[str, Any] = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    RESULTS.write_text(json.dumps({**known, explicit: rows}, indent=1) + "\n")
     print(json.dumps(rows))
 
 
@@ -233,6 +236,7 @@ def _updates(
         "median of the last hundred": round(median(seconds[-100:]), 4),
         "jobs": _jobs(spark) - before,
         "median of saves": round(median(saves), 4),
+        "slowest save": round(max(saves), 3),
         "driver MB": _peak(),
     }
 

@@ -94,9 +94,9 @@ def test_rules_that_change_while_somebody_waits_to_verify_are_those_that_are_ver
     waiting = threading.Thread(target=verify)
 
     def begin(_: object) -> None:
-        engine.watcher = None
-        waiting.start()
-        waiting.join(0.3)
+        if waiting.ident is None:
+            waiting.start()
+            waiting.join(0.3)
 
     engine.watcher = begin
     engine.apply(add_rules="extra(x) :- edge(x, _).")

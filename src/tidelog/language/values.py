@@ -44,7 +44,7 @@ def fact_identity(values: Sequence[Value]) -> tuple[Hashable, ...]:
 
 
 def is_among(fact: object, identities: Container[object]) -> bool:
-    """Whether something is a fact whose identity is one of those; what cannot be a fact is none of them."""
+    """Whether something is a fact whose identity is one of those; what cannot be a fact is not among them."""
     try:
         return isinstance(fact, tuple | list) and fact_identity(fact) in identities
     except TypeError:  # a value without a hash

@@ -34,6 +34,7 @@ from tidelog.state import far
 from tidelog.state.address import directory_of
 from tidelog.state.claims import hold
 from tidelog.state.failpoints import reach
+from tidelog.state.failures import reading, writing
 from tidelog.state.fold import programs
 from tidelog.state.journal import Entry, Journal
 from tidelog.state.reading import stored_version
@@ -41,7 +42,7 @@ from tidelog.state.refusals import moved_on, not_the_last
 from tidelog.state.remote import Remote
 from tidelog.state.rows import ABSENT, GIVEN, PRESENT, PROGRAM, RULES, WITHDRAWN, program_row, to_rows
 from tidelog.state.snapshot import Snapshot
-from tidelog.state.table import ROW_GROUP, File, Table, reading, writing
+from tidelog.state.table import ROW_GROUP, File, Table
 from tidelog.state.versions import VersionInfo, check_source, digest, fingerprint, program_text, whole_number
 
 FAN_OUT = 32

@@ -24,13 +24,14 @@ from tidelog.language.parser import parse
 from tidelog.language.terms import Program
 from tidelog.state import far
 from tidelog.state.address import directory_of
+from tidelog.state.failures import damaged, reading
 from tidelog.state.far import StoredFar, StoredFiles, StoredRows
 from tidelog.state.fold import Base, fold, programs, split, states
 from tidelog.state.remote import Location
 from tidelog.state.rows import RULES
 from tidelog.state.snapshot import StoredState
 from tidelog.state.stored_facts import StoredFacts
-from tidelog.state.table import File, Table, damaged, reading
+from tidelog.state.table import File, Table
 from tidelog.state.versions import VersionInfo, fingerprint, whole_number
 
 NEAR = 200_000

@@ -11,11 +11,9 @@ Never     : no fact is looked at (rows.py, fold.py), and no decision what to wri
 from __future__ import annotations
 
 import json
-import os
 import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,13 +21,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake import CommitProperties, DeltaTable, PostCommitHookProperties, Schema, Transaction
-from deltalake.exceptions import DeltaError
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from tidelog.errors import StateError
 from tidelog.state import far
 from tidelog.state.base_rows import filled_rows
 from tidelog.state.failpoints import reach
+from tidelog.state.failures import damaged, reading, writing
 from tidelog.state.file_systems import place
 from tidelog.state.remote import Location, Remote, readable, writable
 from tidelog.state.rows import SCHEMA
@@ -339,13 +337,6 @@ class Table:
                     path.unlink()
 
 
-def damaged(directory: Location, what: object) -> StateError:
-    """The error for a state that cannot be read."""
-    return StateError.of(
-        "E603", f"the state in {directory} is damaged: {what}", remedy="open an older version, or restore a copy"
-    )
-
-
 def _row_groups(chunks: Iterable[pa.Table], most: int) -> Iterator[pa.Table]:
     """Chunks put together to groups that are neither tiny nor large."""
     waiting, rows = list[pa.Table](), 0
@@ -357,47 +348,3 @@ def _row_groups(chunks: Iterable[pa.Table], most: int) -> Iterator[pa.Table]:
             waiting, rows = [], 0
     if rows:
         yield pa.concat_tables(waiting)
-
-
-@contextmanager
-def reading(directory: Location) -> Iterator[None]:
-    """What goes wrong with reading means that the state is damaged."""
-    _refuse_if_forked(directory)
-    try:
-        yield
-    except (OSError, pa.ArrowException, DeltaError, ValueError, KeyError) as error:
-        raise damaged(directory, _first_line(error)) from error
-
-
-@contextmanager
-def writing(directory: Location) -> Iterator[None]:
-    """What goes wrong with writing leaves the state as it was."""
-    _refuse_if_forked(directory)
-    try:
-        yield
-    except (OSError, pa.ArrowException, DeltaError, ValueError) as error:
-        # A ValueError is what the library makes of an interrupt while it looks at its arguments.
-        raise StateError.of(
-            "E606",
-            f"{directory} cannot be written: {_first_line(error)}",
-            remedy="look after the disk; the state is as it was, and saving again is safe",
-        ) from error
-
-
-def _refuse_if_forked(directory: Location) -> None:
-    """The threads of delta-rs do not come along to a forked process, where any call of it would end in a panic."""
-    if _PROCESSES and os.getpid() not in _PROCESSES:
-        raise StateError.of(
-            "E618",
-            f"{directory} cannot be used here: this process was forked from one that had used a state",
-            remedy="start processes by spawn, or fork before a state is used",
-        )
-    _PROCESSES.add(os.getpid())
-
-
-_PROCESSES: set[int] = set()
-"""The process that uses states; a forked one finds its parent here."""
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0] or type(error).__name__

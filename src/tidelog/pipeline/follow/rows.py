@@ -28,7 +28,7 @@ _OF_JSON = {"number": (int,), "unsigned": (int,), "float": (int, float), "bool":
 
 
 def line_of(row: Row, columns: RowColumns | None) -> tuple[str, str | None]:
-    """The text of a line, and why it is none."""
+    """The text of a line, or why it has no text."""
     try:
         texts = {name: value.decode() if isinstance(value, bytes | bytearray) else value for name, value in row.items()}
     except UnicodeDecodeError:
@@ -75,7 +75,7 @@ def _typed(
 
 
 def _of_type(value: Value, kind: str) -> Value | None:
-    """A value of that type; None if it is none. Without a type a value is what its column holds."""
+    """A value of that type; None if it is of another type. Without a type a value is what its column holds."""
     if kind in ("", "symbol"):
         return value
     if not isinstance(value, str):
