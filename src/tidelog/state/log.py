@@ -43,7 +43,16 @@ from tidelog.state.remote import Remote
 from tidelog.state.rows import ABSENT, GIVEN, PRESENT, PROGRAM, RULES, WITHDRAWN, program_row, to_rows
 from tidelog.state.snapshot import Snapshot
 from tidelog.state.table import ROW_GROUP, File, Table
-from tidelog.state.versions import VersionInfo, check_source, digest, fingerprint, program_text, whole_number
+from tidelog.state.versions import (
+    Batches,
+    VersionInfo,
+    check_source,
+    digest,
+    fingerprint,
+    first_and_last,
+    program_text,
+    whole_number,
+)
 
 FAN_OUT = 32
 """When this many files of changes of one level have come together, they become one file of the next level."""
@@ -55,7 +64,6 @@ SOURCE = "updates"
 """The name of the stream that batches are counted in, unless another is given."""
 
 Shapes = dict[str, tuple[int, int]]
-Batches = tuple[int | None, int | None]
 
 
 class StateLog:
@@ -154,7 +162,7 @@ class StateLog:
         Of a range of batches the last one counts: `has_batch` is true of all of them from then on.
         """
         reach("save-begins")
-        first, batch = _first_and_last(batch)
+        first, batch = first_and_last(batch)
         check_source(source)
         self._look_again()
         if self._info is None:
@@ -375,17 +383,6 @@ def _rows(entry: Entry) -> Iterator[pa.Table]:
             for facts in table.pieces(_AT_ONCE) if len(table) else ():
                 count = facts.num_rows if facts.num_columns else len(table)
                 yield to_rows(relation, facts, entry.version, sign, explicit, count)
-
-
-def _first_and_last(batch: int | range | None) -> Batches:
-    """A batch or a range of them as plain numbers; E612 for everything else."""
-    if not isinstance(batch, range):
-        number = None if batch is None else whole_number(batch, "a batch")
-        return number, number
-    if not batch or batch.step != 1:
-        remedy = "give the first batch and the one after the last, as in range(3, 5)"
-        raise StateError.of("E612", f"{batch} holds no batches, or leaves some out", remedy=remedy)
-    return whole_number(batch[0], "a batch"), whole_number(batch[-1], "a batch")
 
 
 def _grown(before: Mapping[str, tuple[int, int]], entries: list[Entry], snapshot: Snapshot) -> Shapes:

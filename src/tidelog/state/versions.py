@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from operator import index
-from typing import Any
+from typing import Any, TypeAlias
 
 from tidelog.errors import StateError
 from tidelog.language.printer import canonical_text, print_program
@@ -139,6 +139,21 @@ _PLAIN: Mapping[str, type | tuple[type, ...]] = {
     "batch": (int, type(None)),
 }
 """What every commit says of its version, and of which type it is."""
+
+
+Batches: TypeAlias = tuple[int | None, int | None]
+"""The first and the last batch of a version, if batches led to it."""
+
+
+def first_and_last(batch: int | range | None) -> Batches:
+    """A batch or a range of them as plain numbers; E612 for everything else."""
+    if not isinstance(batch, range):
+        number = None if batch is None else whole_number(batch, "a batch")
+        return number, number
+    if not batch or batch.step != 1:
+        remedy = "give the first batch and the one after the last, as in range(3, 5)"
+        raise StateError.of("E612", f"{batch} holds no batches, or leaves some out", remedy=remedy)
+    return whole_number(batch[0], "a batch"), whole_number(batch[-1], "a batch")
 
 
 def whole_number(value: object, what: str) -> int:
