@@ -118,7 +118,9 @@ class TypeInference:
             case Atom():
                 self._atom(literal)
             case Negation(atom=atom):
+                negatives, self._negatives = self._negatives, {}  # that a fact is missing is no reason to refuse a rule
                 self._atom(atom)
+                self._negatives = negatives
             case Comparison():
                 self._comparison(literal)
             case Aggregate():

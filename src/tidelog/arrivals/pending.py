@@ -27,17 +27,28 @@ class PendingChange(Future[Change]):
 
     def result(self, timeout: float | None = None) -> Change:
         """The change; waits for it, or raises what the update ended with."""
-        self._ask()
+        self._ask(timeout)
         return super().result(timeout)
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
         """What the update ended with, None if that is a change; waits for it."""
-        self._ask()
+        self._ask(timeout)
         return super().exception(timeout)
 
-    def _ask(self) -> None:
-        if self.ask_to_wait is not None and not self.done():
-            self.ask_to_wait()
+    def set_result(self, result: Change) -> None:
+        """It ends with a change; nobody has to wait any more, and an engine need not live for that."""
+        super().set_result(result)
+        self.ask_to_wait = None
+
+    def set_exception(self, exception: BaseException | None) -> None:
+        """It ends with an error."""
+        super().set_exception(exception)
+        self.ask_to_wait = None
+
+    def _ask(self, timeout: float | None) -> None:
+        ask = self.ask_to_wait
+        if ask is not None and timeout != 0 and not self.done():
+            ask()
 
     def __await__(self) -> Generator[Any, None, Change]:
         from asyncio import wrap_future

@@ -158,7 +158,7 @@ def _beyond(column: pa.ChunkedArray) -> int | None:
     """The position of the first whole number that no 64 bits hold, among texts that are all numbers."""
     is_whole = pc.match_substring_regex(column, r"^[+-]?\d+$").combine_chunks()
     places = pc.indices_nonzero(is_whole)
-    numbers = pa.chunked_array([column.combine_chunks().take(places)])
+    numbers = pa.chunked_array([pc.replace_substring_regex(column.combine_chunks().take(places), r"^\+", "")])
     try:
         pc.cast(numbers, pa.int64())
     except pa.ArrowInvalid:

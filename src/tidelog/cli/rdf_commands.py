@@ -133,9 +133,9 @@ def explain(args: argparse.Namespace) -> int:
 
 def stored_graph(args: argparse.Namespace) -> Graph | None:
     """The graph that a state holds; None if it holds a plain engine."""
-    from tidelog.changes.opening import is_folder
+    from tidelog.rdf.saved import is_graph
 
-    if args.state is None or not is_folder(Path(args.state) / "_graph"):
+    if args.state is None or not is_graph(args.state):
         return None
     from tidelog import rdf
     from tidelog.limits import Limits

@@ -56,8 +56,9 @@ def save(
 
 
 def is_graph(directory: str | PathLike[str]) -> bool:
-    """Whether a state is that of a graph."""
-    return _notes(directory).is_dir()
+    """Whether a state is that of a graph; one at an address is none."""
+    found = directory_of(directory)
+    return isinstance(found, Path) and (found / _NOTES).is_dir()
 
 
 def _notes(state: str | PathLike[str]) -> Path:

@@ -79,8 +79,10 @@ class Claims:
 
 
 def _files(claim: Remote) -> frozenset[str]:
-    """The files that a claim names; none if another writer has just removed it, because then it has removed them."""
+    """The files that a claim names. One that was removed meanwhile names no files: who removed it removed them. One
+    that is cut short was never announced whole, so nothing had been written under it.
+    """
     try:
         return frozenset(json.loads(claim.read_text())["files"])
-    except FileNotFoundError:
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return frozenset()

@@ -2,8 +2,9 @@
 
 What      : `reading` and `writing` turn the failures of files, Arrow and delta-rs into errors of ours; `damaged` is one
             for a state whose files can be read and are wrong.
-Invariant : a failure while reading says that the state is damaged, one while writing that it is as it was. In a process
-            that was forked from one that has used a state, both refuse.
+Invariant : a failure while reading says that the state is damaged, one while writing that it is as it was; whether a
+            commit at an address came through is asked by log.py. In a process that was forked from one that has used a
+            state, both refuse.
 Never     : nothing is read or written here.
 """
 
@@ -30,7 +31,7 @@ def damaged(directory: Location, what: object) -> StateError:
 @contextmanager
 def reading(directory: Location) -> Iterator[None]:
     """What goes wrong with reading means that the state is damaged."""
-    _refuse_if_forked(directory)
+    refuse_if_forked(directory)
     try:
         yield
     except (OSError, pa.ArrowException, DeltaError, ValueError, KeyError) as error:
@@ -40,7 +41,7 @@ def reading(directory: Location) -> Iterator[None]:
 @contextmanager
 def writing(directory: Location) -> Iterator[None]:
     """What goes wrong with writing leaves the state as it was."""
-    _refuse_if_forked(directory)
+    refuse_if_forked(directory)
     try:
         yield
     except (OSError, pa.ArrowException, DeltaError, ValueError) as error:
@@ -52,7 +53,7 @@ def writing(directory: Location) -> Iterator[None]:
         ) from error
 
 
-def _refuse_if_forked(directory: Location) -> None:
+def refuse_if_forked(directory: Location) -> None:
     """The threads of delta-rs do not come along to a forked process, where any call of it would end in a panic."""
     if _PROCESSES and os.getpid() not in _PROCESSES:
         raise StateError.of(

@@ -5,7 +5,8 @@ What      : a lock on a state directory, held by one process until it lets go or
 Idea      : the system takes a file lock back from a dead process, however it died; so nothing has to be cleaned up
             before the next writer works. What the dead one was writing is known by the id of its save. In a process
             that lives on, a lock goes with the object that holds it; one that was taken for a single save, which an
-            interrupt ended, is given back when its thread begins the next one.
+            interrupt ended, is given back when its thread begins the next one. Processes that are forked from it let
+            go at once.
 Invariant : while a lock is held every other attempt is refused at once with a `StateError`, never made to wait.
 Never     : readers take no lock: they read a version, and versions do not change.
 """
@@ -15,10 +16,13 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import sys
+import threading
 from collections.abc import Collection, Iterator
 from io import FileIO
 from pathlib import Path
 from threading import get_ident
+from types import FrameType
 from typing import NamedTuple
 from weakref import WeakSet
 
@@ -45,10 +49,11 @@ class Lock:
     announced: Collection[str] | None = None
 
     def __init__(self, directory: Path, *, for_one_save: bool = False) -> None:
-        self._thread, self._directory = get_ident(), directory
+        self._thread, self._directory, self._is_for_one_save = get_ident(), directory, for_one_save
         if for_one_save:
             _give_back(directory)
-            _FOR_ONE_SAVE.add(self)
+        with _GUARD:
+            _HELD.add(self)
         if "%" in str(directory):  # delta-rs decodes %41 to A on its way to the file, and would miss it
             raise StateError.of("E606", f"a state cannot be kept in {directory}", remedy="use a path without %")
         try:
@@ -105,7 +110,7 @@ class Lock:
             there = os.stat(self._directory / NAME)  # noqa: PTH116 - beside fstat
         except OSError:
             return False
-        return os.path.samestat(there, os.fstat(self._file.fileno()))
+        return not self._file.closed and os.path.samestat(there, os.fstat(self._file.fileno()))
 
     def _words(self) -> list[str]:
         return os.pread(self._file.fileno(), _LENGTH, 0).decode(errors="replace").split()
@@ -114,17 +119,45 @@ class Lock:
         """Let others write. Releasing twice does nothing."""
         if hasattr(self, "_file"):  # an interrupt may have come before it
             self._file.close()
-        _FOR_ONE_SAVE.discard(self)
+        with _GUARD:
+            _HELD.discard(self)
+
+    def is_left_over(self, directory: Path) -> bool:
+        """Whether this thread took it for a save of the directory that has ended: no call on its stack uses it."""
+        if not self._is_for_one_save or (self._thread, self._directory) != (get_ident(), directory):
+            return False
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None:
+            user = frame.f_locals.get("self")
+            if getattr(user, "__dict__", {}).get("_lock") is self:  # the handler of a signal may save within a save
+                return False
+            frame = frame.f_back
+        return True
 
 
-_FOR_ONE_SAVE: WeakSet[Lock] = WeakSet()
+_HELD: WeakSet[Lock] = WeakSet()
+_GUARD = threading.Lock()
+"""Held while the locks of this process are counted: threads come and go meanwhile."""
 
 
 def _give_back(directory: Path) -> None:
-    """Release what this thread took for an earlier save of the directory: no thread saves twice at once."""
-    for lock in tuple(_FOR_ONE_SAVE):
-        if lock._thread == get_ident() and lock._directory == directory:
+    """Release what this thread took for an earlier save of the directory, which an interrupt has ended."""
+    with _GUARD:
+        locks = tuple(_HELD)
+    for lock in locks:
+        if lock.is_left_over(directory):
             lock.release()
+
+
+def _let_go() -> None:
+    """In a forked process: its copy of a lock would keep the directory locked when its parent has let go."""
+    global _GUARD  # noqa: PLW0603 - another thread of the parent may have held it
+    _GUARD = threading.Lock()
+    for lock in tuple(_HELD):
+        lock.release()
+
+
+os.register_at_fork(after_in_child=_let_go)
 
 
 def _unwritable(directory: Path, error: OSError, remedy: str) -> StateError:

@@ -27,7 +27,6 @@ from uuid import uuid4
 
 import pyarrow as pa
 
-from tidelog.changes.change import FactTable
 from tidelog.errors import LawError, StateError, expect
 from tidelog.language.terms import Program
 from tidelog.state import far
@@ -40,7 +39,7 @@ from tidelog.state.journal import Entry, Journal
 from tidelog.state.reading import stored_version
 from tidelog.state.refusals import moved_on, not_the_last
 from tidelog.state.remote import Remote
-from tidelog.state.rows import ABSENT, GIVEN, PRESENT, PROGRAM, RULES, WITHDRAWN, program_row, to_rows
+from tidelog.state.rows import AT_ONCE, GIVEN, PRESENT, PROGRAM, RULES, program_row, to_rows, transaction_rows
 from tidelog.state.snapshot import Snapshot
 from tidelog.state.table import ROW_GROUP, File, Table
 from tidelog.state.versions import (
@@ -58,8 +57,6 @@ FAN_OUT = 32
 """When this many files of changes of one level have come together, they become one file of the next level."""
 LEAST_CHANGES = 100_000
 """A new base is written only if there are at least this many rows of changes."""
-_AT_ONCE = 1 << 15
-"""Facts of a change that are made rows, and written, at once: as rows they take ten times the memory."""
 SOURCE = "updates"
 """The name of the stream that batches are counted in, unless another is given."""
 
@@ -73,7 +70,7 @@ class StateLog:
         expect(directory, (str, PathLike), "a state", "a directory")
         self.directory = directory_of(directory)
         self._lock = hold(self.directory, for_one_save=for_one_save)
-        self._next = ""
+        self._next, self._is_closed = "", False
         self._given: str | None = None
         self._giving: str | None = None
         self._spelled: tuple[Program, str, str] | None = None
@@ -95,6 +92,7 @@ class StateLog:
 
     def close(self) -> None:
         """Let others write."""
+        self._is_closed = True
         self._lock.release()
 
     def _refresh(self) -> None:
@@ -107,6 +105,8 @@ class StateLog:
 
     def _look_again(self) -> None:
         """Find out where the log ends, if that is not known: a save may have failed after its commit."""
+        if self._is_closed:
+            raise StateError.of("E607", f"this log of {self.directory} is closed", remedy="open another one")
         if not self._lock.is_held():
             raise not_the_last(self.directory, "it was replaced while it was open")
         if not (self._is_certain and self._table.is_current(self._info.id if self._info else "")):
@@ -227,8 +227,10 @@ class StateLog:
             described = self._described(snapshot, kind, identity)
             reach("files-written")
         except BaseException:
+            self._is_certain = False  # until what it wrote is removed
             self._table.discard(identity, self._lock.announced)
             self._lock.end()
+            self._is_certain = True
             raise
         _, text, program = self._spelling(snapshot.program)
         info = VersionInfo(
@@ -237,6 +239,8 @@ class StateLog:
             "" if described is None else described.name, arithmetic=snapshot.arithmetic, first_batch=first,
         )  # fmt: skip
         self._is_certain = False
+        if not self._lock.is_held():
+            raise not_the_last(self.directory, "another save came in between")
         self._commit(info, added, removed)
         self._info = info = self._table.info()
         self._is_certain, self._files = True, described
@@ -343,9 +347,9 @@ class StateLog:
             level += 1
         if merged:
             reach("merge-begins")
-        rows = (rows for entry in entries for rows in _rows(entry))
+        rows = (rows for entry in entries for rows in transaction_rows(entry))
         chunks = chain(self._table.pieces(merged), rows, texts)
-        file = self._table.write(f"changes{level}", identity, chunks, _AT_ONCE)
+        file = self._table.write(f"changes{level}", identity, chunks, AT_ONCE)
         if merged:
             reach("merged-file-written")
         return "merge" if merged else "changes", [file], merged
@@ -365,24 +369,6 @@ def _is_base_due(files: list[File], entries: list[Entry]) -> bool:
     """Whether the changes outgrow the base."""
     changes = sum(file.rows for file in files if file.level != "base") + sum(map(len, entries))
     return changes > max(LEAST_CHANGES, sum(file.rows for file in files if file.level == "base"))
-
-
-def _rows(entry: Entry) -> Iterator[pa.Table]:
-    """The rows of one transaction, in pieces.
-
-    Their order matters: a fact can be inserted as derived and asserted as well.
-    """
-    parts: tuple[tuple[Mapping[str, FactTable], int, bool], ...] = (
-        (entry.inserted, PRESENT, False),
-        (entry.withdrawn, WITHDRAWN, False),
-        (entry.asserted, PRESENT, True),
-        (entry.deleted, ABSENT, False),
-    )
-    for tables, sign, explicit in parts:
-        for relation, table in tables.items():
-            for facts in table.pieces(_AT_ONCE) if len(table) else ():
-                count = facts.num_rows if facts.num_columns else len(table)
-                yield to_rows(relation, facts, entry.version, sign, explicit, count)
 
 
 def _grown(before: Mapping[str, tuple[int, int]], entries: list[Entry], snapshot: Snapshot) -> Shapes:

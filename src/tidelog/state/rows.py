@@ -16,8 +16,8 @@ Never     : no files (table.py), and no decision which row counts (fold.py).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,12 +26,18 @@ from tidelog.changes.buffers import memory, numbers
 from tidelog.changes.columns import normalise
 from tidelog.changes.term_arrays import as_terms, is_term_type, texts_of
 
+if TYPE_CHECKING:
+    from tidelog.changes.change import FactTable
+    from tidelog.state.journal import Entry
+
 FORMAT = 2
 """The version of this format. Since 2 a commit may name files beside the table (far.py); rows are as before."""
 
 KNOWN_FORMATS = (1, 2)
 """The formats that are read; a state of another one is refused."""
 
+AT_ONCE = 1 << 15
+"""Facts of a change that are made rows, and written, at once: as rows they take ten times the memory."""
 PROGRAM = "@program"
 """The relation of programs: a role and a text; the last text of a role counts."""
 
@@ -200,3 +206,21 @@ def _parts(column: pa.Array) -> dict[str, pa.Array]:
 def _field(kind: pa.DataType) -> str:
     """The field that holds values of a type."""
     return "term" if is_term_type(kind) else next(name for name, its in _KINDS if its == kind)
+
+
+def transaction_rows(entry: Entry) -> Iterator[pa.Table]:
+    """The rows of one transaction, in pieces.
+
+    Their order matters: a fact can be inserted as derived and asserted as well.
+    """
+    parts: tuple[tuple[Mapping[str, FactTable], int, bool], ...] = (
+        (entry.inserted, PRESENT, False),
+        (entry.withdrawn, WITHDRAWN, False),
+        (entry.asserted, PRESENT, True),
+        (entry.deleted, ABSENT, False),
+    )
+    for tables, sign, explicit in parts:
+        for relation, table in tables.items():
+            for facts in table.pieces(AT_ONCE) if len(table) else ():
+                count = facts.num_rows if facts.num_columns else len(table)
+                yield to_rows(relation, facts, entry.version, sign, explicit, count)

@@ -27,7 +27,7 @@ from tidelog.errors import StateError
 from tidelog.state import far
 from tidelog.state.base_rows import filled_rows
 from tidelog.state.failpoints import reach
-from tidelog.state.failures import damaged, reading, writing
+from tidelog.state.failures import damaged, reading, refuse_if_forked, writing
 from tidelog.state.file_systems import place
 from tidelog.state.remote import Location, Remote, readable, writable
 from tidelog.state.rows import SCHEMA
@@ -66,6 +66,7 @@ class Table:
     """The table in one directory, at its last commit or at a given one."""
 
     def __init__(self, directory: Location, commit: int | None = None) -> None:
+        refuse_if_forked(directory)  # before a client of a store is asked, which does not come along either
         self.directory = directory
         self._delta: DeltaTable | None = None
         if self.exists():
