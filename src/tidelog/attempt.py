@@ -294,14 +294,11 @@ class Attempt:
 
         If there are more than the last version has, everything is written anew: they can stay where they are.
         """
-        away = [table for facts in kept for table in facts.values() if hasattr(table, "at_hand")]
+        away = [table for facts in kept for table in facts.values() if table.is_far]
         together = sum(map(len, away))
         if not away or together > sum(map(self.backend.store.size, self.backend.relations())):
             return kept
-        return tuple(
-            {name: table.at_hand(together) if hasattr(table, "at_hand") else table for name, table in facts.items()}
-            for facts in kept
-        )
+        return tuple({name: table.at_hand(together) for name, table in facts.items()} for facts in kept)
 
     def _given(self, facts: Sources) -> dict[str, Given]:
         return {name: (source, self.after.types(name), self.arity(name)) for name, source in facts.items()}

@@ -332,7 +332,7 @@ class Engine(Submitting, AtAGlance, Foretelling, NotCopied):
         def attempt() -> Callable[[], Change]:
             known = self._backend, self._strategy, before, book, foreseen, lambda: self._missing
             update = Attempt(*known, self._arithmetic, arity, lambda: self.version + 1)
-            facts, journals = (insert, delete, inline or {}), bool(self._journals)
+            facts, journals = (insert, delete, inline or {}), self._journals.are_complete
             done = update.run(*facts, budget, journals=journals, later=later, arriving=running)
 
             def finish() -> Change:

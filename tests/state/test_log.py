@@ -18,6 +18,7 @@ from tests.state.streams import sight
 from tidelog import Engine
 from tidelog.errors import StateError
 from tidelog.state import log as log_module
+from tidelog.state import rows as rows_module
 from tidelog.state.log import StateLog
 from tidelog.state.reading import read_state, read_versions
 from tidelog.state.table import Table
@@ -304,7 +305,7 @@ def test_files_of_changes_are_put_together(tmp_path, monkeypatch):
 
 def test_a_large_change_is_written_in_pieces(tmp_path, monkeypatch):
     """Rows take several times the memory of facts, so they are never all there at once; merges go by pieces, too."""
-    monkeypatch.setattr(log_module, "_AT_ONCE", 3)
+    monkeypatch.setattr(rows_module, "AT_ONCE", 3)
     monkeypatch.setattr(log_module, "FAN_OUT", 2)
     engine = Engine(RULES)
     engine.save(tmp_path)

@@ -34,7 +34,7 @@ _SHOWN = 5
 class FactTable(Protocol):
     """Facts of one relation, wherever they live. `len` is cheap; iteration decodes; `in` tells `1` from `1.0`.
 
-    A table inherits from this class, and says where it differs: `is_far`, `pieces`.
+    A table inherits from this class, and says where it differs: `is_far`, `pieces`, `at_hand`.
     """
 
     @property
@@ -56,6 +56,11 @@ class FactTable(Protocol):
         """The facts as Arrow tables: of at most that number of rows if the table can be cut, else all in one."""
         del most
         return [self.to_arrow()]
+
+    def at_hand(self, together: int) -> FactTable:
+        """The facts in this process, if a backend that has them elsewhere has room for tables of `together` facts."""
+        del together
+        return self
 
 
 class ListedFacts(FactTable):

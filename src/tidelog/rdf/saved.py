@@ -56,7 +56,7 @@ def save(
 
 
 def is_graph(directory: str | PathLike[str]) -> bool:
-    """Whether a state is that of a graph; one at an address is none."""
+    """Whether a state is that of a graph; a graph is never at an address."""
     found = directory_of(directory)
     return isinstance(found, Path) and (found / _NOTES).is_dir()
 

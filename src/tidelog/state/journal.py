@@ -96,6 +96,11 @@ class Journals:
     def __bool__(self) -> bool:
         return bool(self._by_state)
 
+    @property
+    def are_complete(self) -> bool:
+        """Whether any journal can still be added to a state, so that facts have to be brought for it."""
+        return any(journal.entries is not None for journal in self)
+
     def __iter__(self) -> Iterator[Journal]:
         return iter(self._by_state.values())
 

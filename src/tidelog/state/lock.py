@@ -49,7 +49,8 @@ class Lock:
     announced: Collection[str] | None = None
 
     def __init__(self, directory: Path, *, for_one_save: bool = False) -> None:
-        self._thread, self._directory, self._is_for_one_save = get_ident(), directory, for_one_save
+        self._process, self._thread = os.getpid(), get_ident()
+        self._directory, self._is_for_one_save = directory, for_one_save
         if for_one_save:
             _give_back(directory)
         with _GUARD:
@@ -117,7 +118,9 @@ class Lock:
 
     def release(self) -> None:
         """Let others write. Releasing twice does nothing."""
-        if hasattr(self, "_file"):  # an interrupt may have come before it
+        if hasattr(self, "_file") and not self._file.closed:  # an interrupt may have come before it
+            if self._process == os.getpid():
+                fcntl.flock(self._file, fcntl.LOCK_UN)  # a forked process may still have the open file
             self._file.close()
         with _GUARD:
             _HELD.discard(self)

@@ -85,8 +85,12 @@ def are_few(backend: SparkBackend, insert: dict[str, Given], near: LocalBackend)
     if any(one.rows is None for one in backend.received.values()):
         return False
     for name, (source, types, arity) in insert.items():
-        if name not in backend.received and not isinstance(source, SharedFacts):
-            insert[name] = near.given(source, name, arity), types, arity
+        if name in backend.received:
+            continue
+        found = source if isinstance(source, SharedFacts) else near.given(source, name, arity)
+        insert[name] = found, types, arity
+        if len(found) > backend.store.capacity.followed(backend.store.committed.size(name)):
+            return False
     return True
 
 

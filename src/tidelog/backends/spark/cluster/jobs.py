@@ -130,11 +130,13 @@ def called(context: SparkContext | None, title: str, group: str | None = None) -
         yield
         return
     names = _PROPERTIES if group is not None else _PROPERTIES[:1]
-    before = {name: context.getLocalProperty(name) for name in names}
-    if group is None:
-        context.setJobDescription(title)
-    else:
-        context.setJobGroup(group, title)
+    before: dict[str, str | None] = {}
+    with suppress(Py4JError, AttributeError, OSError):  # what runs inside says that the session is stopped
+        before = {name: context.getLocalProperty(name) for name in names}
+        if group is None:
+            context.setJobDescription(title)
+        else:
+            context.setJobGroup(group, title)
     try:
         yield
     finally:

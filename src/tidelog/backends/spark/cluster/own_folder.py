@@ -16,6 +16,7 @@ import atexit
 import fcntl
 import os
 import shutil
+import stat
 import uuid
 from contextlib import suppress
 from functools import cache
@@ -50,8 +51,10 @@ def own_folder(parent: str) -> str:
 
 def _take(folder: Path) -> None:
     """Make a folder whose file is locked from the moment at which it appears."""
-    folder.mkdir(parents=True)
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    is_private = folder.parent.stat().st_mode & stat.S_ISVTX  # as /tmp: everybody's, and facts are nobody else's
+    folder.mkdir(mode=0o700 if is_private else 0o777)
+    atexit.register(_removed, folder)
     draft = folder / f"{OWNER}.draft"
     handle = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     _locks.append(handle)
@@ -83,7 +86,15 @@ def _is_left(folder: Path) -> bool:
 
 
 def _removed(folder: Path) -> bool:
-    shutil.rmtree(folder, ignore_errors=True)
+    """Remove a folder, the file that tells its owner last: what an interrupt leaves can be swept by the next one."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path, ignore_errors=True)
+            elif path.name != OWNER:
+                path.unlink(missing_ok=True)
+        if {path.name for path in folder.iterdir()} <= {OWNER}:
+            shutil.rmtree(folder, ignore_errors=True)
     return not folder.exists()
 
 
