@@ -294,13 +294,13 @@ class Job:
         """Parts as one: one version, or several if its lines do not go together; all of them in one commit.
 
         Where a bad line stops the run, the lines before it are stored, with how many they are: these are left out when
-        the part comes again.
+        the part comes again. Where these may be others then, nothing of the part is stored.
         """
         started, stops, lines_in = time.perf_counter(), self._pipeline.on_bad == "fail", _lines_in(number, at)
         known = self._state.last_batch(lines_in) or 0
         lines = [line for part in parts for line in part.lines]
         settled = settle(self.engine, lines[known:], stops=stops)
-        if settled.rejects and stops:
+        if settled.rejects and stops and all(part.is_ordered for part in parts):
             self._keep(settled, number, known + settled.done, lines_in, started)
         elif not settled.changes:
             settled.changes.append((self.engine.version + 1, self.engine.apply_update(Update()), 0))

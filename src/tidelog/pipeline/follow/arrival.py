@@ -3,13 +3,16 @@
 What      : `stream_of` gives the stream of micro-batches of an update source, with the columns named below.
 Idea      : a source is files of lines, messages that hold lines, or rows. Files are read by lines, so that a large file
             is never one row; where a line stood is known by its file and by the piece of the file in which Spark found
-            it. Every micro-batch is bounded where the format knows how, unless the user bounds it.
-Invariant : a bound of the user wins. Lines end at a newline and nowhere else.
+            it. Rows have a place as well: in files the same one, in messages topic, partition and offset. Every
+            micro-batch is bounded where the format knows how, unless the user bounds it.
+Invariant : a bound of the user wins. Lines end at a newline and nowhere else. A place does not depend on how Spark
+            shares out the work.
 Never     : nothing is read here.
 
 A stream has one of
   `line` (files of lines), `content` (messages), or `op`, `relation` and `values` or `v1`, `v2`, ... (rows),
-and `file` and `o1`, `o2`, ..., which say in which order they are taken.
+and `file` and `o1`, `o2`, ..., which say in which order they are taken. What is alike in them is ordered by
+`found_in` and `found_at` (files of rows) or by `topic`, `partition` and `offset` (messages), where there are such.
 Codes: E727 a column that is not there or holds no constants.
 """
 
@@ -44,6 +47,8 @@ _CONSTANTS = (*_TEXTS, T.BooleanType, T.ByteType, T.ShortType, T.IntegerType, T.
 _FILE_BOUNDS = {"maxfilespertrigger", "maxbytespertrigger"}
 """Spark's options that bound a micro-batch of files; it takes one of them, and the user's wins."""
 _MESSAGE_BOUND, _LEAST_MESSAGES = "maxoffsetspertrigger", "minoffsetspertrigger"
+_PLACES = ("topic", "partition", "offset")
+"""The columns that say where a message stood. The last two are needed; without them a table has no places."""
 _SUBSCRIPTIONS = {"subscribe", "subscribepattern", "assign"}
 """Options of Kafka that say what is followed; a source that is given one of them takes Kafka's other options, too."""
 
@@ -66,7 +71,7 @@ def columns_of(frame: DataFrame, source: UpdateSource) -> DataFrame:
     if source.line:
         if source.line not in frame.columns:
             raise _no_column(source.line, f"correct updates.line; there are {', '.join(frame.columns)}")
-        return frame.select(frame[source.line].cast("binary").alias("content"), *_order(frame, source))
+        return frame.select(frame[source.line].cast("binary").alias("content"), *_order(frame, source), *_places(frame, source))
     asked = source.columns or _OWN_NAMES
     missing = [name for name in asked.names if name not in frame.columns]
     if missing and source.columns:
@@ -74,7 +79,8 @@ def columns_of(frame: DataFrame, source: UpdateSource) -> DataFrame:
     if missing:
         raise _no_column(missing[0], "give it columns op, relation and values, or name others in [updates.columns]")
     op, relation = (_text(frame, one) for one in (asked.op, asked.relation))
-    return frame.select(op.alias("op"), relation.alias("relation"), *_values(frame, asked), *_order(frame, source))
+    columns = [op.alias("op"), relation.alias("relation"), *_values(frame, asked)]
+    return frame.select(*columns, *_order(frame, source), *_places(frame, source))
 
 
 def bounded(source: UpdateSource) -> dict[str, str]:
@@ -153,6 +159,23 @@ def _order(frame: DataFrame, source: UpdateSource) -> list[Column]:
         raise _no_column(missing[0], "correct updates.order")
     keys = [frame[name].alias(f"o{number}") for number, name in enumerate(source.order, 1)]
     return [F.lit(source.format).alias("file"), *keys]
+
+
+def _places(frame: DataFrame, source: UpdateSource) -> list[Column]:
+    """Where a row stood: what orders rows that are alike in everything else."""
+    if source.format == "parquet":
+        return []
+    if source.path and _knows_files(frame):
+        described = frame.metadataColumn("_metadata")
+        return [described["file_path"].alias("found_in"), described["file_block_start"].alias("found_at")]
+    return [frame[name] for name in _PLACES if name in frame.columns] if {*_PLACES[1:]} <= {*frame.columns} else []
+
+
+def _knows_files(frame: DataFrame) -> bool:
+    """Whether Spark can say in which piece of which file it found a row; asking for the column would log an error."""
+    hidden = frame._jdf.queryExecution().analyzed().metadataOutput()
+    kinds = [hidden.apply(at).dataType().catalogString() for at in range(hidden.size())]
+    return any("file_path:" in kind and "file_block_start:" in kind for kind in kinds)
 
 
 def _no_column(name: str, remedy: str) -> PipelineError:

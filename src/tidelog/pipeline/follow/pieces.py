@@ -4,15 +4,17 @@ What      : `rows_in_order` goes through the rows of a micro-batch; the driver n
 Idea      : a small micro-batch is one job and one table. Of any other Spark keeps the rows where they were read, counts
             their bytes, sorts them into pieces of a bounded size, and hands over a piece after the other. Plans know
             how large files are, so that the usual small one is not counted first.
-Invariant : rows are ordered by their file, by what the user names, by deletions first, and at last by where Spark found
-            them: a micro-batch that comes again has the same order. A value that is missing comes last. Both ways
-            order alike.
+Invariant : rows are ordered by their file, by what the user names, by deletions first, by the place where they stood,
+            and at last as Spark gives them. Rows that have a place in a file (`have_places`) have the same order when
+            the micro-batch comes again, however Spark shares out the work: rows of one piece of a file are given in
+            the file's order. Of others this holds as far as `rank` tells them apart. A value that is missing comes
+            last, before it one that is no number. Both ways order alike.
 Never     : no row is looked into.
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
@@ -27,6 +29,11 @@ _UNPACKED = 20
 """Files may be compressed, and then hold up to about this many times the bytes that Spark knows of."""
 _ROW = 100
 """Bytes of a row besides its texts."""
+
+_IN_FILES = ("found_in", "found_at")
+_PLACES = (*_IN_FILES, "topic", "partition", "offset")
+_DELETE = ("delete", b"delete")
+"""How a row asks for a deletion, in text and in bytes."""
 
 Row = dict[str, Any]
 
@@ -48,6 +55,22 @@ def rows_in_order(batch: DataFrame) -> Generator[Row]:
         kept.unpersist()
 
 
+def have_places(columns: Sequence[str]) -> bool:
+    """Whether rows with these columns are known to have a place in a file."""
+    return set(_IN_FILES) <= set(columns)
+
+
+def rank(columns: Sequence[str]) -> Callable[[Row], object]:
+    """What tells rows apart that have no place in a file; rows alike in it may come in another order next time.
+
+    Where nothing orders them they are all alike.
+    """
+    keys, places = _keys(columns), _places(columns)
+    if len(keys) + len(places) == 1:
+        return lambda _: None
+    return lambda row: _key(row, keys, places)
+
+
 def _known_size(batch: DataFrame) -> int | None:
     """How many bytes Spark believes to find; None if it cannot be asked, and very many if it does not know."""
     try:
@@ -66,17 +89,18 @@ def _counted_size(batch: DataFrame) -> int:
 def _at_once(batch: DataFrame) -> Iterator[Row]:
     """All rows in one table, put in order here; those that are alike stay in the order in which Spark gives them."""
     rows = batch.toArrow().to_pylist()
-    keys = _keys(batch)
-    rows.sort(key=lambda row: (*(_last_if_missing(row[name]) for name in keys), row.get("op") != "delete"))
+    keys, places = _keys(batch.columns), _places(batch.columns)
+    rows.sort(key=lambda row: _key(row, keys, places))
     return iter(rows)
 
 
 def _in_pieces(batch: DataFrame, count: int) -> Iterator[Row]:
     """The rows as Spark sorts them, in about that number of pieces, each of which is a job."""
     found = batch.withColumn("at", F.monotonically_increasing_id())
-    order: list[Column] = [found[name].asc_nulls_last() for name in _keys(batch)]
+    order: list[Column] = [found[name].asc_nulls_last() for name in _keys(batch.columns)]
     if "op" in batch.columns:
-        order.append(F.coalesce(found["op"] != F.lit("delete"), F.lit(True)).asc())
+        order.append(F.coalesce(found["op"].cast("binary") != F.lit(b"delete"), F.lit(True)).asc())
+    order.extend(found[name].asc_nulls_last() for name in _places(batch.columns))
     order.append(found["at"].asc())
     pieces = found.repartitionByRange(count, *order).sortWithinPartitions(*order)
     names = pieces.columns
@@ -84,11 +108,24 @@ def _in_pieces(batch: DataFrame, count: int) -> Iterator[Row]:
         yield dict(zip(names, row))
 
 
-def _keys(batch: DataFrame) -> list[str]:
+def _keys(columns: Sequence[str]) -> list[str]:
     """The columns that order rows, in their order."""
-    named = [name for name in batch.columns if name[:1] == "o" and name[1:].isdecimal()]
+    named = [name for name in columns if name[:1] == "o" and name[1:].isdecimal()]
     return ["file", *sorted(named, key=lambda name: int(name[1:]))]
 
 
-def _last_if_missing(value: Any) -> tuple[bool, Any]:  # noqa: ANN401 - whatever a column holds
-    return value is None, 0 if value is None else value
+def _places(columns: Sequence[str]) -> list[str]:
+    """The columns that order rows which are alike in the others."""
+    return [name for name in _PLACES if name in columns]
+
+
+def _key(row: Row, keys: Sequence[str], places: Sequence[str]) -> tuple[object, ...]:
+    """What orders rows here."""
+    ordered, placed = ([_last_if_missing(row[name]) for name in names] for names in (keys, places))
+    return *ordered, row.get("op") not in _DELETE, *placed
+
+
+def _last_if_missing(value: Any) -> tuple[int, Any]:  # noqa: ANN401 - whatever a column holds
+    if value is None:
+        return 2, 0
+    return (0, value) if value == value else (1, 0)  # noqa: PLR0124 - only what is no number differs from itself

@@ -4,7 +4,7 @@ What      : `line_of` spells a row as the line that asks for the same, and says 
             spelled.
 Idea      : rows and lines are one thing from here on, so that they are read, applied and rejected alike.
 Invariant : a row that is no update becomes a line with a reason, or one that is refused like any other line. Bytes are
-            UTF-8 or a reason.
+            UTF-8 or a reason; those that only order rows may be any.
 Never     : no order, and no row is left out.
 """
 
@@ -14,6 +14,7 @@ import json
 import math
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from tidelog.changes.strict_json import read_json
 from tidelog.language.terms import Value
@@ -30,9 +31,9 @@ _OF_JSON = {"number": (int,), "unsigned": (int,), "float": (int, float), "bool":
 def line_of(row: Row, columns: RowColumns | None) -> tuple[str, str | None]:
     """The text of a line, or why it has no text."""
     try:
-        texts = {name: value.decode() if isinstance(value, bytes | bytearray) else value for name, value in row.items()}
+        texts = {name: _text(value) for name, value in row.items() if _is_payload(name)}
     except UnicodeDecodeError:
-        told = [_shown(row[name]) for name in row if _is_payload(name)]
+        told = [_shown(value) for name, value in row.items() if _is_payload(name)]
         return json.dumps(told, ensure_ascii=False), NOT_TEXT
     if columns is None or isinstance(columns.values, str):
         return _line(texts["op"], texts["relation"], texts["values"] or "[]"), None
@@ -88,6 +89,10 @@ def _of_type(value: Value, kind: str) -> Value | None:
     if kind == "float":
         return float(value) if math.isfinite(float(value)) else None
     return int(value)
+
+
+def _text(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
+    return value.decode() if isinstance(value, bytes | bytearray) else value
 
 
 def _shown(value: object) -> object:

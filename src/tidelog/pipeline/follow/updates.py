@@ -5,9 +5,12 @@ Idea      : Spark brings the files that are waiting, in no order that could be r
             inside a micro-batch we go by name. A line is a transaction: if one of its facts is bad, all of it is
             rejected. The lines of a part (a file, or as many as `files_per_batch` says) are settled together, with
             `latest` those of all parts that wait (settling.py). A part is cut before its lines have more than
-            MOST_BYTES, so that neither a large file nor a large micro-batch is ever held as a whole.
+            MOST_BYTES, so that neither a large file nor a large micro-batch is ever held as a whole. Rows that nothing
+            orders among each other may come in another order when the micro-batch comes again; no part is cut between
+            them, and a part that has such rows is stored as a whole or not at all.
 Invariant : every line that is not blank is an update or a reject, in its place. Same micro-batch, same parts. At most
-            MOST_BYTES of lines are held, or one line, or one part that is worked on and the next one.
+            MOST_BYTES of lines are held, or one line, or the rows that nothing orders, or one part that is worked on
+            and the next one.
 Never     : nothing is applied here.
 """
 
@@ -18,13 +21,13 @@ from collections import Counter, deque
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 
 from pyspark.sql import DataFrame
 
 from tidelog.changes.update import Update, net, read_update
 from tidelog.errors import TidelogError
-from tidelog.pipeline.follow.pieces import Row, rows_in_order
+from tidelog.pipeline.follow.pieces import Row, have_places, rank, rows_in_order
 from tidelog.pipeline.follow.rows import line_of
 from tidelog.pipeline.settings.config import NOT_TEXT, UpdateSource
 from tidelog.pipeline.sources.rejects import Reject, readable
@@ -33,6 +36,8 @@ MOST_BYTES = 16 << 20
 """The most bytes of the lines of a part: in memory they take some ten times as much."""
 
 _SOURCE = "updates"
+_PLACED = ("jsonl", "parquet")
+"""Formats whose `file` and `o1` are places already."""
 _BLANK = b" \t\r"
 Found = tuple["str | bytes", str, int, "str | None"]
 """A line, its file and its number, and why it is no update if that is known."""
@@ -59,22 +64,25 @@ class Part:
     lines: tuple[Line | Reject, ...]
     size: int = 0
     """The bytes of its lines."""
+    is_ordered: bool = True
+    """Whether its lines have the same order when it comes again."""
 
 
 def parts_of(batch: DataFrame, source: UpdateSource) -> Generator[Part]:
     """The parts of a micro-batch, in the order of its files, each made when it is asked for."""
     lines: list[Line | Reject] = []
-    files, size, last = 0, 0, None
+    files, size, last, is_ordered = 0, 0, None, True
     with closing(rows_in_order(batch)) as rows:
-        for text, file, number, reason in _lines_of(rows, source, batch.columns):
+        for together, is_alone in _inseparable(rows, source, batch.columns):
+            file, more = together[0][1], sum(_bytes_of(text) for text, *_ in together)
             files += file != last
-            if lines and (files > source.files_per_batch or size + len(text) > MOST_BYTES):
-                yield Part(tuple(lines), size)
-                lines, files, size = [], 1, 0
-            lines.append(Reject(_SOURCE, file, number, str(text), reason) if reason else read_line(text, file, number))
-            size, last = size + len(text), file
+            if lines and (files > source.files_per_batch or size + more > MOST_BYTES):
+                yield Part(tuple(lines), size, is_ordered)
+                lines, files, size, is_ordered = [], 1, 0, True
+            lines.extend(map(_line_of, together))
+            size, last, is_ordered = size + more, file, is_ordered and is_alone
         if lines:
-            yield Part(tuple(lines), size)
+            yield Part(tuple(lines), size, is_ordered)
 
 
 class Waiting:
@@ -123,9 +131,36 @@ def read_line(text: str | bytes, file: str, number: int) -> Line | Reject:
         return Reject(_SOURCE, file, number, text, error.problems[0].sentence)
 
 
-def _lines_of(rows: Iterator[Row], source: UpdateSource, columns: Sequence[str]) -> Iterator[Found]:
-    """The lines of a micro-batch in order; blank ones are counted and left out."""
+def _line_of(found: Found) -> Line | Reject:
+    text, file, number, reason = found
+    return Reject(_SOURCE, file, number, str(text), reason) if reason else read_line(text, file, number)
+
+
+def _bytes_of(text: str | bytes) -> int:
+    return len(text) if isinstance(text, bytes) or text.isascii() else len(text.encode(errors="surrogatepass"))
+
+
+def _inseparable(
+    rows: Iterator[Row], source: UpdateSource, columns: Sequence[str]
+) -> Iterator[tuple[Sequence[Found], bool]]:
+    """The lines of a micro-batch, and whether a line is alone; others are those of rows that nothing orders."""
     counted = Counter[str]()
+    if source.format in _PLACED or have_places(columns):
+        yield from (([line], True) for line in _lines_of(rows, source, columns, counted))
+        return
+    for _, alike in groupby(rows, rank(columns)):
+        found = list(alike)
+        lines = list(_lines_of(iter(found), source, columns, counted))
+        if len(found) == 1:
+            yield from (([line], True) for line in lines)
+        elif lines:
+            yield lines, False
+
+
+def _lines_of(
+    rows: Iterator[Row], source: UpdateSource, columns: Sequence[str], counted: Counter[str]
+) -> Iterator[Found]:
+    """The lines of rows in order; blank ones are counted and left out."""
     found: Iterator[tuple[str | bytes, str, str | None]]
     found = _of_rows(rows, source) if "op" in columns else _of_texts(rows)
     for text, file, reason in found:
