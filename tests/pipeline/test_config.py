@@ -74,6 +74,8 @@ def test_a_good_file_becomes_a_pipeline(folder):
         ('what = "relations"', 'what = "relation"', "E725", 17, "did you mean relations?"),
         ('format = "console"', 'format = "csv"', "E723", 13, "name a folder"),
         ('path = "s3a://bucket/out"', 'path = "s3a://bucket/out"\nkeep = 3', "E725", 20, "life-cycle rules"),
+        ('path = "s3a://bucket/out"', 'path = "hdfs:/out"\nkeep = 3', "E725", 20, "leave it out"),
+        ('path = "s3a://bucket/out"', "keep = 3", "E725", 19, "leave it out"),
         ('format = "console"', 'format = "jdbc"', "E723", 13, "give both"),
         ('[updates]\npath = "updates"', "[updates]\nevery = -1", "E723", 10, "name the folder"),
         ('[updates]\npath = "updates"', '[updates]\npath = "u"\nlatest = 1', "E722", 12, "true or false"),

@@ -173,5 +173,7 @@ def test_a_torn_manifest_removes_less_and_never_more(tmp_path, seed):
 def test_addresses_of_other_machines_are_no_folders():
     """Their storage has its own rules."""
     assert local_folder("s3a://bucket/x") is None
+    assert local_folder("hdfs:/x") is None
+    assert local_folder("/srv/hdfs:/x") == Path("/srv/hdfs:/x")
     assert local_folder("file:" + "///srv/a%20b") == Path("/srv/a b")
     assert local_folder("/tmp/a%20b") == Path("/tmp/a%20b")

@@ -103,3 +103,13 @@ def test_a_graph_that_reasons_is_refused_such_a_state(place: Place) -> None:
     place.write("pipeline.toml", f'reasoning = "rdfs"\n{text}')
     with pytest.raises(PipelineError, match="E725"):
         place.pipeline()
+
+
+def test_without_updates_nobody_looks_for_a_checkpoint(spark: SparkSession, bucket: str, tmp_path: Path) -> None:
+    """Spark knows no such address here; a state there can be begun and continued all the same."""
+    made = Place(tmp_path / "p")
+    text = (made.folder / "pipeline.toml").read_text().replace('state = "state"', f'state = "{bucket}/alone"')
+    made.write("pipeline.toml", text.replace('[updates]\npath = "updates"\n', ""))
+    made.run(spark)
+    engine, _ = made.run(spark)
+    assert facts(engine) == facts(tl.Engine.open(f"{bucket}/alone")) == summed(made.feed())

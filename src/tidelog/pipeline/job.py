@@ -128,8 +128,9 @@ class Job:
 
     def begin(self) -> None:
         """Load the sources, or continue where the state is."""
-        last, is_new = self._state.last_batch(STREAM), self._state.is_empty
-        check_checkpoint(self._spark, self._checkpoint, last, is_new=is_new)
+        if self._pipeline.updates is not None:  # without them nobody reads a checkpoint, wherever it would be
+            last, is_new = self._state.last_batch(STREAM), self._state.is_empty
+            check_checkpoint(self._spark, self._checkpoint, last, is_new=is_new)
         if self._state.is_empty:
             self._load()
         else:

@@ -71,7 +71,8 @@ def columns_of(frame: DataFrame, source: UpdateSource) -> DataFrame:
     if source.line:
         if source.line not in frame.columns:
             raise _no_column(source.line, f"correct updates.line; there are {', '.join(frame.columns)}")
-        return frame.select(frame[source.line].cast("binary").alias("content"), *_order(frame, source), *_places(frame, source))
+        content = frame[source.line].cast("binary").alias("content")
+        return frame.select(content, *_order(frame, source), *_places(frame, source))
     asked = source.columns or _OWN_NAMES
     missing = [name for name in asked.names if name not in frame.columns]
     if missing and source.columns:

@@ -31,6 +31,7 @@ _ROW = 100
 """Bytes of a row besides its texts."""
 
 _IN_FILES = ("found_in", "found_at")
+"""The file of a row, and where in it the piece begins that Spark read."""
 _PLACES = (*_IN_FILES, "topic", "partition", "offset")
 _DELETE = ("delete", b"delete")
 """How a row asks for a deletion, in text and in bytes."""
@@ -128,4 +129,4 @@ def _key(row: Row, keys: Sequence[str], places: Sequence[str]) -> tuple[object, 
 def _last_if_missing(value: Any) -> tuple[int, Any]:  # noqa: ANN401 - whatever a column holds
     if value is None:
         return 2, 0
-    return (0, value) if value == value else (1, 0)  # noqa: PLR0124 - only what is no number differs from itself
+    return (0, value) if value == value else (1, 0)  # only what is no number differs from itself

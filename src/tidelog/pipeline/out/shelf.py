@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
@@ -30,6 +31,8 @@ from tidelog.pipeline.out.folders import OWN
 MANIFEST = f"{OWN}.jsonl"
 """Readers of tables pass over names that begin with an underscore."""
 
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+"""What an address elsewhere begins with, hdfs:/ for instance; one letter is a drive."""
 _KEPT = f"{OWN}-kept"
 _LONG = 10_000
 """A manifest of this length, in lines, is written anew when a run begins: most of what it says may be gone."""
@@ -39,7 +42,7 @@ def local_folder(address: str) -> Path | None:
     """The folder of this machine that an address means, None if it is elsewhere."""
     if address.startswith("file:/"):
         return Path(unquote(address.removeprefix("file:").removeprefix("//")))
-    return None if "://" in address else Path(address)
+    return None if "://" in address or _SCHEME.match(address) else Path(address)
 
 
 class Shelf:

@@ -241,8 +241,8 @@ def _sink(table: Mapping[str, Any], places: Places, index: int) -> Iterator[Prob
     format_ = table.get("format")
     if "path" not in table and format_ in ("parquet", "csv", "json"):
         yield Problem("E723", f"a {format_} sink lacks path", places.of("sinks", index), "name a folder")
-    if "keep" in table and local_folder(str(table.get("path", ""))) is None:
-        remedy = "leave it out, and have the store's life-cycle rules remove old versions"
+    if "keep" in table and (not table.get("path") or local_folder(str(table["path"])) is None):
+        remedy = "leave it out, and have the store's own means (life-cycle rules, a job) remove old versions"
         yield Problem("E725", "keep works in folders of this machine", places.of("sinks", index, "keep"), remedy)
     if format_ == "jdbc" and not {"url", "dbtable"} <= set(table.get("options", {})):
         yield Problem("E723", "a jdbc sink lacks options url and dbtable", places.of("sinks", index), "give both")
