@@ -67,7 +67,7 @@ def test_a_kill_between_state_and_sink(spark, tmp_path, undisturbed):
     killed_and_restarted(spark, tmp_path / "p", undisturbed, "version-saved:4")
 
 
-@pytest.mark.parametrize("failpoint", ["batch-applied:2", "version-saved:2"])
+@pytest.mark.parametrize("failpoint", ["batch-applied:2", pytest.param("version-saved:2", marks=pytest.mark.long)])
 def test_a_kill_between_parts_that_share_versions(spark, tmp_path, failpoint):
     """With `latest` the files of a micro-batch meet in three versions, each stored with its range; none comes twice."""
     places = [Place(tmp_path / name, on_bad="reject", updates="latest = true") for name in ("whole", "killed")]

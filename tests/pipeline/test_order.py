@@ -67,7 +67,10 @@ def parts(spark: SparkSession, source: UpdateSource, checkpoint: Path) -> list[l
 
 
 @pytest.mark.usefixtures("little")
-@pytest.mark.parametrize(("form", "order"), [("csv", ""), ("json", ""), ("orc", ""), ("json", "at")])
+@pytest.mark.parametrize(
+    ("form", "order"),
+    [("csv", ""), ("json", "at"), *(pytest.param(form, "", marks=pytest.mark.long) for form in ("json", "orc"))],
+)
 def test_parts_do_not_depend_on_how_files_are_read(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, order: str
 ) -> None:

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from tests.backends.spark.continuation import continued
 
 
-@pytest.mark.parametrize("seed", [2, 6])
+@pytest.mark.parametrize("seed", [6, pytest.param(2, marks=pytest.mark.long)])
 def test_an_interrupted_run_equals_an_uninterrupted_one(spark: SparkSession, tmp_path: Path, seed: int) -> None:
     """Facts, explicit facts, rules, refusals and changes after every update, and every version once more."""
     continued(spark, seed, tmp_path / "state")

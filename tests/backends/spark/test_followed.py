@@ -7,6 +7,7 @@ the stages were derived anew, so the strategies that ran are asked, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -45,7 +46,10 @@ def test_how_many_facts_are_followed(size: int, most: int) -> None:
     assert Capacity(change=10).followed(size) == most
 
 
-@pytest.mark.parametrize(("change", "is_followed"), [(5, True), (4, False)], ids=["followed", "too many"])
+@pytest.mark.parametrize(
+    ("change", "is_followed"),
+    [pytest.param(5, True, marks=pytest.mark.long, id="followed"), pytest.param(4, False, id="too many")],
+)
 def test_a_large_change_is_exact_whichever_way_it_goes(spark: SparkSession, change: int, is_followed: bool) -> None:
     """18 facts come to 160: they are followed up to four times `change`. As many that go are followed in portions, and
     those that come with them on top, unless there are too many of these.
@@ -60,7 +64,9 @@ def test_a_large_change_is_exact_whichever_way_it_goes(spark: SparkSession, chan
             engine.verify()
 
 
-@pytest.mark.parametrize("source", ["frame", "list", "once"])
+@pytest.mark.parametrize(
+    "source", ["frame", *(pytest.param(kind, marks=pytest.mark.long) for kind in ("list", "once"))]
+)
 def test_a_large_deletion_is_followed_whatever_else_the_update_does(
     spark: SparkSession, tmp_path: Path, source: str
 ) -> None:
@@ -75,8 +81,8 @@ def test_a_large_deletion_is_followed_whatever_else_the_update_does(
             engine.apply(insert={"part": PARTS, "inner": [("p5",), ("p199",)]})
         engine, expected = engines
         engine.save(tmp_path / "state")
-        seen, before = [], set(engine["has"])
-        engine.watcher = lambda _: seen.append(set(engine["has"]))
+        seen, before, told = [], set(engine["has"]), count()
+        engine.watcher = lambda _: seen.append(set(engine["has"])) if next(told) % 7 == 0 else None
         portions = _portions(engine)
         sources: dict[str, Callable[[list[tuple[str, str]]], object]] = {
             "frame": lambda facts: _frame(spark, facts),
@@ -108,6 +114,7 @@ def test_a_large_deletion_is_followed_whatever_else_the_update_does(
                 assert set(found.inserted[name]) == set(wanted.inserted[name])
                 assert set(found.deleted[name]) == set(wanted.deleted[name])
             assert found.stats.no_ops == wanted.stats.no_ops
+            assert seen
             assert all(one == before for one in seen), "a watcher saw what is no version"
             seen.clear()
             before = set(engine["has"])
@@ -226,7 +233,10 @@ class _Once:
         return self._facts
 
 
-@pytest.mark.parametrize(("each", "facts"), [(6, 5_000_000), (3, 10)], ids=["most of it", "no room"])
+@pytest.mark.parametrize(
+    ("each", "facts"),
+    [pytest.param(6, 5_000_000, id="most of it"), pytest.param(3, 10, marks=pytest.mark.long, id="no room")],
+)
 def test_a_deletion_is_derived_anew_where_that_is_better(
     spark: SparkSession, tmp_path: Path, each: int, facts: int
 ) -> None:
@@ -303,7 +313,7 @@ def test_a_deletion_does_not_fail_for_the_rounds_of_its_portions(spark: SparkSes
 VALUES = [("p1", 1), ("p1", 1.0), ("p2", True), ("p2", "1"), ("p3", 2**62), ("p3", IRI("http://x"))]
 
 
-@pytest.mark.parametrize("at_once", [3, 1 << 19])
+@pytest.mark.parametrize("at_once", [3, pytest.param(1 << 19, marks=pytest.mark.long)])
 def test_a_deletion_in_portions_is_saved_as_what_changed(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:

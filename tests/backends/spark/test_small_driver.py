@@ -25,7 +25,7 @@ RULES = """
 NAMES = ("part", "has", "top", "inner", "size")
 
 
-@pytest.mark.parametrize(("facts", "seed"), [(600, 1), (300, 2), (1200, 3)])
+@pytest.mark.parametrize(("facts", "seed"), [pytest.param(600, 1, marks=pytest.mark.long), (300, 2), (1200, 3)])
 def test_a_stage_that_turns_out_to_be_large_is_derived_anew(spark: SparkSession, facts: int, seed: int) -> None:
     """Deletions of a third of the facts; what came and what went are exact, too."""
     chosen = random.Random(seed)
