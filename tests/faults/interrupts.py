@@ -260,7 +260,10 @@ def _hit(call: Callable[[], object], gun: Gun, moments: list[tuple[float, bool]]
         except Hit:
             _guarded(gun.wait)
     except Hit:
-        _guarded(gun.wait)
+        try:
+            _guarded(gun.wait)
+        except Hit:  # a signal of the call before, which came late on a busy machine
+            _guarded(gun.wait)
     while gun.is_live:  # a hit at its very entrance ended the waiting, and another may be under way
         _guarded(gun.wait)
     return not done
