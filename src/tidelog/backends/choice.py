@@ -40,9 +40,11 @@ def backend_named(
     _check_threads(threads)
     if name in ("local", "auto"):
         from tidelog.backends.local.backend import LocalBackend
+        from tidelog.backends.local.kept_memory import keep_freed_memory
         from tidelog.backends.local.kernels.workers import Workers, every_core
         from tidelog.backends.local.store import LocalStore
 
+        keep_freed_memory()
         return LocalBackend(LocalStore(workers=Workers(threads or every_core())))
     if name == "spark":
         try:

@@ -25,6 +25,7 @@ class Way(StrEnum):
     BITS = "bits"
 
 
+_BY_WORD = {str(one): one for one in Way}
 _ASKED: ContextVar[Way | None] = ContextVar("way", default=None)
 
 
@@ -33,8 +34,7 @@ def way() -> Way:
     asked = _ASKED.get()
     if asked is not None:
         return asked
-    word = os.environ.get("TIDELOG_BITS", "")
-    return Way(word) if word in tuple(Way) else Way.AUTO
+    return _BY_WORD.get(os.environ.get("TIDELOG_BITS", ""), Way.AUTO)
 
 
 @contextmanager
