@@ -112,6 +112,19 @@ class _Described:
     """What a save has to know: what came, went, became explicit and ceased to be."""
 
 
+class _Work(NamedTuple):
+    """What is to be done, and within which budget."""
+
+    insert: dict[str, Given]
+    delete: dict[str, Given]
+    inline: Sources
+    later: Sequence[Asked]
+    """Updates that come later in the same version."""
+    budget: Budget
+    journals: bool
+    """Whether there is a state to save to."""
+
+
 class _Done(NamedTuple):
     """What maintenance has done, before anything is committed."""
 
@@ -159,14 +172,14 @@ class Attempt:
         started = time.perf_counter()
         backend = self.backend
         backend.begin(budget)
-        given, wanted = self._given(delete), self._given(insert)
+        work = _Work(self._given(insert), self._given(delete), inline, later, budget, journals)
         done = None
-        if given and not self.foreseen:  # what look-ahead has marked is known by numbers that portions forget
-            done = self._in_portions(wanted, given, inline, budget, later, journals=journals)
+        if work.delete and not self.foreseen:  # what look-ahead has marked is known by numbers that portions forget
+            done = self._in_portions(work)
             if done is not None and arriving is not None:
                 arriving.close()  # it was asked who waits; none has joined
         if done is None:
-            done = self._at_once(wanted, given, inline, budget, later, arriving, journals=journals)
+            done = self._at_once(work, arriving)
         store, described, counters, missing = done
         counters.add("marks", self.foreseen.counters.values["marks"] if self.foreseen else 0)
         if self.arithmetic == REFUSE:
@@ -182,24 +195,14 @@ class Attempt:
         stats.jobs = backend.jobs
         return Prepared(change, before, missing, entry)
 
-    def _at_once(
-        self,
-        insert: Mapping[str, Given],
-        delete: Mapping[str, Given],
-        inline: Sources,
-        budget: Budget,
-        later: Sequence[Asked],
-        arriving: Arriving | None,
-        *,
-        journals: bool,
-    ) -> _Done:
+    def _at_once(self, work: _Work, arriving: Arriving | None) -> _Done:
         """One schedule of calls for everything."""
-        backend = self.backend
-        gone = {name: backend.find(name, *given) for name, given in delete.items()}
+        backend, budget = self.backend, work.budget
+        gone = {name: backend.find(name, *given) for name, given in work.delete.items()}
         missed = backend.missed
-        come = self._coming(insert, inline)
-        store, described = profiled(backend.store), _Described(keeps=journals)
-        if not later and arriving is None:
+        come = self._coming(work.insert, work.inline)
+        store, described = profiled(backend.store), _Described(keeps=work.journals)
+        if not work.later and arriving is None:
             described.asked = come, gone
         outcome = maintain(
             store,
@@ -210,7 +213,7 @@ class Attempt:
             previous=self.before.schedule,
             budget=budget,
             foreseen=self.foreseen,
-            later=list(self.steps(later)),
+            later=list(self.steps(work.later)),
             joining=_Joining(self, arriving) if arriving is not None else None,
             describe=lambda outcome: self._describe(outcome, described, budget),
         )
@@ -220,25 +223,16 @@ class Attempt:
         missing = self.missing().after(outcome, self.after.schedule, backend)
         return _Done(store, described, outcome.counters, missing)
 
-    def _in_portions(
-        self,
-        insert: dict[str, Given],
-        delete: dict[str, Given],
-        inline: Sources,
-        budget: Budget,
-        later: Sequence[Asked],
-        *,
-        journals: bool,
-    ) -> _Done | None:
+    def _in_portions(self, work: _Work) -> _Done | None:
         """The deletion in the portions that the backend cuts, and the rest of the update on top of them.
 
         None if it cuts none, or if all is done better at once.
         """
-        backend, before, after = self.backend, self.before.schedule, self.after.schedule
-        portions = backend.portions(delete, insert, budget)
+        backend, before, after, budget = self.backend, self.before.schedule, self.after.schedule, work.budget
+        portions = backend.portions(work.delete, work.insert, budget)
         if portions is None:
             return None
-        store, described, counters = profiled(backend.store), _Described(keeps=journals), Counters()
+        store, described, counters = profiled(backend.store), _Described(keeps=work.journals), Counters()
         missing, rounds = self.missing(), budget.rounds
         most = rounds
         try:
@@ -249,9 +243,9 @@ class Attempt:
                 portions.take(outcome)
                 counters.join(outcome.counters)
                 most = max(most, budget.rounds)
-            if insert or inline or later or after is not before:
+            if work.insert or work.inline or work.later or after is not before:
                 budget.rounds = rounds
-                come, steps = self._coming(insert, inline), list(self.steps(later))
+                come, steps = self._coming(work.insert, work.inline), list(self.steps(work.later))
                 outcome = maintain(
                     store, after, self.strategy, delete={}, insert=come, previous=before, budget=budget, later=steps
                 )
@@ -270,7 +264,7 @@ class Attempt:
         done = portions.tables()
         described.inserted, described.deleted = _of_users(done.inserted), _of_users(done.deleted)
         described.withdrawn = _of_users(done.withdrawn)
-        if journals:
+        if work.journals:
             described.kept = done.inserted, done.deleted, done.asserted, done.ceased
         return _Done(store, described, counters, missing)
 

@@ -107,7 +107,7 @@ def _apart(body: tuple[Literal, ...], outside: set[str], taken: set[str]) -> tup
             found.append(literal)
             continue
         inner = dict.fromkeys(variable.name for variable in _inside(literal) if variable.name not in scope)
-        names = {name: _fresh(name, taken) for name in inner if name in known}
+        names = {name: fresh(f"{name}_", taken, 2) for name in inner if name in known}
         known.update(inner)
         value = None if literal.value is None else rename_term(literal.value, names)
         renamed = tuple(rename_literal(one, names) for one in literal.body)
@@ -122,12 +122,12 @@ def _inside(aggregate: Aggregate) -> Iterator[Variable]:
         yield from variables(literal)
 
 
-def _fresh(name: str, taken: set[str]) -> str:
-    number = 2
-    while f"{name}_{number}" in taken:
+def fresh(word: str, taken: set[str], number: int) -> str:
+    """The word with a number behind it, this one or a later one, that is not taken yet; now it is."""
+    while f"{word}{number}" in taken:
         number += 1
-    taken.add(f"{name}_{number}")
-    return f"{name}_{number}"
+    taken.add(f"{word}{number}")
+    return f"{word}{number}"
 
 
 def rename_term(term: Term, names: Names) -> Term:

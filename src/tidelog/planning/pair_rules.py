@@ -16,9 +16,10 @@ Never     : no constants, no arithmetic, no order: such stages stay with joins.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tidelog.language.terms import Atom, Comparison, Negation, Term, Variable, variables
+from tidelog.language.terms import Atom, Comparison, Negation, Term, Variable
 from tidelog.planning.lowered import LoweredRule, Stage
 
 X, Y, Z = 0, 1, 2
@@ -98,7 +99,9 @@ class _Reading:
         assert isinstance(end, Variable)
         middle, met = set[str](), {start.name, end.name}
         for literal in self._rule.body:
-            names = {variable.name for variable in variables(literal)}
+            names = _names(literal)
+            if names is None:
+                return None
             middle |= names & met
             met |= names
         middle -= {start.name, end.name}
@@ -153,3 +156,20 @@ class _Reading:
     def _place(self, term: Term) -> int:
         """Where a variable stands; -1 for one that occurs nowhere else, and for other terms."""
         return self._places.get(term.name, -1) if isinstance(term, Variable) else -1
+
+
+def _names(literal: Atom | Negation | Comparison) -> set[str] | None:
+    """The variables of a literal by name; None if it holds anything else."""
+    match literal:
+        case Comparison(left=left, right=right):
+            terms: Iterable[Term] = left, right
+        case Negation(atom):
+            terms = atom.terms
+        case _:
+            terms = literal.terms
+    names = set[str]()
+    for term in terms:
+        if not isinstance(term, Variable):
+            return None
+        names.add(term.name)
+    return names

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
+from tidelog.language.renaming import fresh
 from tidelog.language.terms import Atom, Literal, Negation
 from tidelog.planning.lowered import LACKING_PREFIX, MEMBERS_PREFIX, UNDEFINED_PREFIX, is_hidden, is_of_rewrites
 
@@ -25,7 +26,7 @@ def short_names(relations: Iterable[str], taken: Collection[str]) -> dict[str, s
     used = set(taken)
     for relation in relations:
         if is_hidden(relation) and relation not in names:
-            names[relation] = _fresh(_word(relation), used)
+            names[relation] = fresh(_word(relation), used, 1)
     return names
 
 
@@ -65,11 +66,3 @@ def _word(relation: str) -> str:
     if relation.startswith(MEMBERS_PREFIX):
         return "members"
     return "without" if relation.startswith(LACKING_PREFIX) else _function(relation, "@")
-
-
-def _fresh(word: str, used: set[str]) -> str:
-    number = 1
-    while f"{word}{number}" in used:
-        number += 1
-    used.add(f"{word}{number}")
-    return f"{word}{number}"
