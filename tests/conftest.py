@@ -1,4 +1,4 @@
-"""What every test can rely on: one Spark session per run, and marks that follow from what a test uses."""
+"""What every test can rely on: one Spark session per group, and marks that follow from what a test uses."""
 
 from __future__ import annotations
 
@@ -32,14 +32,16 @@ settings.load_profile("repeatable")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that use the session are marked so, and go to one worker: starting a second one costs more than it saves.
+    """Tests that use a session are marked so, and share two: one below `backends`, one for all that stands on it.
 
-    Tests that start processes of their own are no part of that; they fill the other worker's time.
+    All of them in one worker take longer than everything else together, and a session for each of many workers costs
+    more than it saves. Tests that start processes of their own are no part of that; they fill the time that is left.
     """
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
+            folders = item.nodeid.partition("::")[0].split("/")
             item.add_marker(pytest.mark.spark)
-            item.add_marker(pytest.mark.xdist_group("spark"))
+            item.add_marker(pytest.mark.xdist_group("spark-backend" if "backends" in folders else "spark-above"))
 
 
 def pytest_collection_finish() -> None:

@@ -30,6 +30,8 @@ from tidelog.backends.spark.cluster.table_files import SETTING
 
 PROGRAM = "path(x, y) :- edge(x, y). path(x, z) :- path(x, y), path(y, z). ends(x) :- path(x, y), !edge(y, _)."
 NODES = 12
+# An executor here lives for seconds: Java's dear compiler and its threads for garbage took half of the time.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
 
 def executors(spark: SparkSession) -> list[int]:
@@ -138,7 +140,8 @@ def _is_right(engine: Engine, expected: object) -> bool | str:
 def main() -> None:
     """Run one way of working."""
     way, kills = sys.argv[1], int(sys.argv[2])
-    spark = session("local-cluster[2,1,1024]", app="tidelog-faults", options={"spark.default.parallelism": "2"})
+    options = {"spark.default.parallelism": "2", "spark.executor.extraJavaOptions": JAVA}
+    spark = session("local-cluster[2,1,1024]", app="tidelog-faults", options=options)
     if way == "blocks":
         spark.conf.set(SETTING, "")
     try:

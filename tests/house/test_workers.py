@@ -1,4 +1,4 @@
-"""Tests that use Spark share one session in one worker.
+"""Tests that use Spark share two sessions: one worker has those of the backend, one all others.
 
 Taught by a release of pytest that made `--dist loadgroup` ignore groups without a word: the tests still passed, but
 every worker started a session of its own, and the machine had room for one.
@@ -35,10 +35,12 @@ def test_without(number):
 """
 
 
-def test_spark_tests_run_in_one_worker(tmp_path):
-    """A small suite beside a copy of our conftest: however many workers, one gets all that share the session."""
+def test_spark_tests_run_in_one_worker_for_each_group(tmp_path):
+    """Two small suites beside a copy of our conftest: however many workers, one gets all that share a session."""
     (tmp_path / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
-    (tmp_path / "test_suite.py").write_text(SUITE)
+    (tmp_path / "backends").mkdir()
+    for folder in (tmp_path, tmp_path / "backends"):
+        (folder / "test_suite.py").write_text(SUITE)
     settings = ["-c", str(ROOT / "pyproject.toml"), "--rootdir", str(tmp_path), "-p", "no:cacheprovider"]
     outer = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
     done = subprocess.run(
@@ -50,5 +52,7 @@ def test_spark_tests_run_in_one_worker(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    assert len(list(tmp_path.glob("spark-*"))) == 1
-    assert len(list(tmp_path.glob("plain-*"))) >= 1
+    above, backend = (sorted(one.name for one in at.glob("spark-*")) for at in (tmp_path, tmp_path / "backends"))
+    assert len(above) == len(backend) == 1
+    assert above != backend
+    assert list(tmp_path.rglob("plain-*"))

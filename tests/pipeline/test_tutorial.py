@@ -36,13 +36,15 @@ def commands(script: str) -> list[str]:
 
 
 def interrupt_soon() -> None:
-    """Ctrl-C, as soon as somebody listens and has had time to see the updates."""
-    before = signal.getsignal(signal.SIGINT)
+    """Ctrl-C, as soon as somebody listens and has published the updates, or has had more than enough time to do it."""
+    before, most = signal.getsignal(signal.SIGINT), time.monotonic() + 120
 
     def send() -> None:
         while signal.getsignal(signal.SIGINT) is before:
             time.sleep(0.1)
-        time.sleep(15)
+        while not Path("out/changes/version=4").exists() and time.monotonic() < most:
+            time.sleep(0.1)
+        time.sleep(1)  # mostly it waits for more by then; a version in hand would be finished
         os.kill(os.getpid(), signal.SIGINT)
 
     threading.Thread(target=send, daemon=True).start()

@@ -20,7 +20,6 @@ from tidelog.backends.spark.files import near_files as module
 from tidelog.backends.spark.files.hadoop_checksums import CheckedFile
 from tidelog.backends.spark.files.near_files import near_files
 
-pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 FACTS = pa.table(
     {
         "name": pa.array(["a", None, "ü\u2028", "", "b" * 500] * 200),
