@@ -49,7 +49,7 @@ def draw(found: dict[str, Any], target: Path) -> None:
     left.set_xticks([number + 0.3 for number in range(len(rows))], [row["case"] for row in rows])
     left.set_yscale("log")
     left.set_ylabel("processor seconds")
-    left.legend()
+    left.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncol=len(CONTENDERS), frameon=False)
     if "stream" in found:
         right.plot(found["stream"]["cpu"], ".", label="update")
         right.axhline(found["stream"]["update by recomputation"]["cpu"], color="black", label="update by recomputation")
@@ -57,5 +57,5 @@ def draw(found: dict[str, Any], target: Path) -> None:
         right.set_yscale("log")
         right.set_xlabel("update")
         right.set_ylabel("processor seconds")
-        right.legend()
+        right.legend(loc="center right")
     figure.savefig(target, bbox_inches="tight", metadata={"Date": None})
