@@ -5,13 +5,13 @@ Taught by a job that was killed between two parts of CSV files and started again
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from tests.backends.spark.engines import with_settings
 from tests.pipeline.places import Place, Recorder, facts, summed
 from tidelog.errors import PipelineError
 from tidelog.pipeline import job
@@ -24,19 +24,6 @@ AS_COLUMNS = RowColumns("op", "relation", ("x", "y"), ("symbol", "symbol"))
 WHOLE = {"spark.sql.files.maxPartitionBytes": "128m", "spark.sql.files.minPartitionNum": "1"}
 SPLIT = {"spark.sql.files.maxPartitionBytes": "700", "spark.sql.files.minPartitionNum": "7"}
 MESSAGE = "op binary, relation binary, values binary, topic string, partition int, offset long"
-
-
-@contextmanager
-def reading(spark: SparkSession, options: dict[str, str]) -> Iterator[None]:
-    """Spark reads files in other pieces, by other numbers of tasks."""
-    before = {name: spark.conf.get(name, None) for name in options}
-    for name, value in options.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            spark.conf.unset(name) if old is None else spark.conf.set(name, old)
 
 
 @pytest.fixture
@@ -89,7 +76,7 @@ def test_parts_do_not_depend_on_how_files_are_read(
         ("d", WHOLE, 3_000),
     ):
         monkeypatch.setattr(pieces, "PIECE", piece)
-        with reading(spark, options):
+        with with_settings(spark, options):
             found.append(parts(spark, source, tmp_path / name))
     spark.conf.unset("spark.sql.streaming.schemaInference")
     assert len(found[0]) > 5
@@ -117,11 +104,11 @@ def test_a_restart_between_parts_applies_each_row_once(
         if published.count("version-published") == 9:
             raise OSError("a crash")
 
-    with monkeypatch.context() as patch, reading(spark, first):
+    with monkeypatch.context() as patch, with_settings(spark, first):
         patch.setattr(job, "reach", crash)
         with pytest.raises(OSError, match="a crash"):
             place.run(spark)
-    with reading(spark, second):
+    with with_settings(spark, second):
         engine, events = place.run(spark)
     assert len(events.of("known")) == 8
     assert len(engine["edge"]) == 2 + 360 - 42

@@ -1,6 +1,7 @@
 """Engines on Spark for tests: settings that force each way of working, on data that are small.
 
-What      : `driver` sets how much the driver may hold while a test runs; the others ask Spark what it holds.
+What      : `with_settings` gives the session settings for a block, `driver` those of how much the driver may hold; the
+            others ask Spark what it holds.
 Idea      : `PAGED` brings nothing as a whole and forgets everything after each update, so that every look-up goes to
             files; `CROWDED` has room for some facts, so that stages turn out to be too large while somebody works on
             them; `BULK` lets nothing be small, so that every stage is derived where its facts are.
@@ -20,6 +21,22 @@ BULK: Mapping[str, int] = {"relation": 0, "kept": 0, "overlay": 0, "change": 0, 
 
 
 @contextmanager
+def with_settings(spark: SparkSession, options: Mapping[str, str]) -> Iterator[None]:
+    """The session with these settings; afterwards it has those of before."""
+    before = {name: spark.conf.get(name, None) for name in options}
+    for name, value in options.items():
+        spark.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, earlier in before.items():
+            if earlier is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, earlier)
+
+
+@contextmanager
 def driver(
     spark: SparkSession, capacity: Mapping[str, int], partitions: int = 3, options: Mapping[str, str] | None = None
 ) -> Iterator[None]:
@@ -30,17 +47,8 @@ def driver(
     settings["spark.sql.adaptive.enabled"] = (
         "false"  # adaptive shuffles take a job each, which small facts do not repay
     )
-    before = {name: spark.conf.get(name, None) for name in settings}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    try:
+    with with_settings(spark, settings):
         yield
-    finally:
-        for name, earlier in before.items():
-            if earlier is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, earlier)
 
 
 def kept_by(spark: SparkSession) -> int:
