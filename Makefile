@@ -1,9 +1,8 @@
 # Everything a newcomer needs. `make demo` and `make test` set up what they use; `make help` lists the rest.
-# Override on the command line: PYTHON=python3.12 (any >= 3.11), WORKERS=4 (parallel test processes; two cores are busy
-# with three, because tests of Spark and of killed processes wait a good part of their time).
+# Override on the command line: PYTHON=python3.12 (any >= 3.11), WORKERS=4 (parallel test processes).
 
 PYTHON  ?= python3
-WORKERS ?= 3
+WORKERS ?= 2
 MINUTES ?= 60
 VENV    := .venv
 BIN     := $(VENV)/bin
